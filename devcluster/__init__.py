@@ -1,0 +1,3 @@
+"""A small, separate program that speaks the Kubernetes API on loopback and plays KubeRay and GKE
+behind it.
+"""
