@@ -1,0 +1,45 @@
+"""Reads with a purpose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from webapp.workloads.models import Attempt, LogChunk
+from webapp.workloads.models.log import DRIVER
+
+
+@dataclass(frozen=True)
+class LogPart:
+    """A piece of a log. `next` is where the following piece starts; `end` says that none will follow."""
+
+    text: str
+    next: int
+    end: bool
+
+
+def log_part(attempt: Attempt, after: int, limit: int = 256 * 1024) -> LogPart:
+    """The driver log from byte `after` on, at most about `limit` bytes, cut at a line where one ends."""
+    chunks = LogChunk.objects.filter(
+        attempt=attempt, stream=DRIVER, offset__gt=after - 65 * 1024
+    ).order_by("offset")
+    data = bytearray()
+    at = after
+    for chunk in chunks.iterator(chunk_size=8):
+        piece = bytes(chunk.data)[max(0, at - chunk.offset) :]
+        data += piece
+        at += len(piece)
+        if len(data) >= limit:
+            break
+    is_over = attempt.archived_at is not None or attempt.ended_at is not None
+    if not is_over or len(data) >= limit:
+        # Half a line (or half a character) waits for its other half.
+        cut = data.rfind(b"\n") + 1
+        data = data[:cut] if cut else (data if len(data) >= limit else bytearray())
+    text = data.decode("utf-8", errors="replace")
+    return LogPart(text, after + len(data), is_over and len(data) < limit)
+
+
+def log_bytes(attempt: Attempt) -> list[memoryview]:
+    """The whole stored driver log, piece by piece."""
+    chunks = LogChunk.objects.filter(attempt=attempt, stream=DRIVER).order_by("offset")
+    return [memoryview(chunk.data) for chunk in chunks]

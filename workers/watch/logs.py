@@ -1,0 +1,100 @@
+"""Follow the driver log of every running attempt of one cluster, while it is written."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+from django.db import close_old_connections, connection
+from slipway.lifecycle import State
+
+from webapp.clusters.models import Cluster
+from webapp.workloads import actions
+from webapp.workloads.models import Attempt
+from workers.connections import ray_for
+from workers.gateways.errors import GatewayError
+
+log = logging.getLogger(__name__)
+
+LOOK_S = 1.0
+# One write for what comes within this time: a chatty log must not become a row per line.
+GATHER_S = 0.4
+GATHER_BYTES = 64 * 1024
+RETRY_S = 2.0
+
+
+class LogFollowers:
+    """One thread per running attempt."""
+
+    def __init__(self, cluster: Cluster, stop: threading.Event) -> None:
+        self._cluster = cluster
+        self._stop = stop
+        self._threads: dict[int, threading.Thread] = {}
+
+    def run(self) -> None:
+        while not self._stop.wait(LOOK_S):
+            close_old_connections()
+            self.turn()
+
+    def turn(self) -> None:
+        """Start a follower for each attempt that has a job and none follows."""
+        self._threads = {pk: thread for pk, thread in self._threads.items() if thread.is_alive()}
+        for attempt in following(self._cluster):
+            if attempt.pk not in self._threads:
+                thread = threading.Thread(
+                    target=self._follow, args=[attempt.pk], name=f"log-{attempt.pk}", daemon=True
+                )
+                self._threads[attempt.pk] = thread
+                thread.start()
+
+    def _follow(self, attempt_id: int) -> None:
+        try:
+            while not self._stop.is_set():
+                attempt = Attempt.objects.select_related("workload__cluster").get(pk=attempt_id)
+                if not _is_followed(attempt):
+                    return
+                try:
+                    follow_once(attempt)
+                except GatewayError as exc:
+                    log.info("Log of attempt %d: %s", attempt_id, exc)
+                self._stop.wait(RETRY_S)
+        except Exception:
+            log.exception("Following the log of attempt %d failed; it starts again.", attempt_id)
+        finally:
+            connection.close()
+
+
+def following(cluster: Cluster) -> list[Attempt]:
+    rows = Attempt.objects.open().filter(workload__cluster=cluster, archived_at=None)
+    return [
+        attempt for attempt in rows.select_related("workload__cluster") if _is_followed(attempt)
+    ]
+
+
+def follow_once(attempt: Attempt) -> None:
+    """Read the log from its start to where the line ends, storing what is new. Raises GatewayError."""
+    job = attempt.snapshot().job
+    assert job is not None
+    at, waiting, since = 0, bytearray(), time.monotonic()
+    try:
+        for piece in ray_for(attempt, job.cluster_name).follow_log(attempt.object_name):
+            waiting += piece
+            if len(waiting) >= GATHER_BYTES or time.monotonic() - since >= GATHER_S:
+                actions.append_log(attempt.pk, at, bytes(waiting))
+                at, waiting, since = at + len(waiting), bytearray(), time.monotonic()
+    finally:
+        if waiting:
+            actions.append_log(attempt.pk, at, bytes(waiting))
+
+
+def _is_followed(attempt: Attempt) -> bool:
+    job = attempt.snapshot().job
+    return (
+        attempt.ended_at is None
+        and attempt.archived_at is None
+        and attempt.state not in (State.QUEUED.value, State.CREATING.value)
+        and job is not None
+        and bool(job.cluster_name)
+        and job.job_status in ("RUNNING", "SUCCEEDED", "FAILED")
+    )
