@@ -1,7 +1,7 @@
 """The Celery app: `celery -A workers.celery worker`, `celery -A workers.celery beat`.
 
-Delivery is at least once: tasks are short and may run twice. What takes long is a state in the database, never a wait in
-a task.
+Delivery is at least once: tasks are short and may run twice. What takes long is a state in the database,
+never a wait in a task.
 """
 
 import os

@@ -1,8 +1,8 @@
 """Bring one attempt forward: ask the domain for the next step, do it, write down that it is done.
 
 Safe to run twice and to be killed between any two lines. A claim in the database keeps two drivers of one attempt
-apart; it lapses if its driver dies. Nothing here waits for the cluster: what must come true later is seen by the watcher
-or the next sweep.
+apart; it lapses if its driver dies. Nothing here waits for the cluster: what must come true later is seen by the
+watcher or the next sweep.
 """
 
 from __future__ import annotations

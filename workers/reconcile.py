@@ -32,7 +32,7 @@ def reconcile() -> None:
 def remove_leftovers(kube: KubeGateway) -> None:
     """Delete objects of attempts that are over: a driver that was cut off may have created one after the end.
 
-    Objects of attempts that this database does not know are left alone and reported: the database may be a restored one.
+    Objects of attempts that this database does not know are left alone and reported: it may be a restored one.
     """
     for kind in KINDS:
         for obj in kube.list(kind, selector=f"{INSTANCE_LABEL}={settings.INSTANCE}").items:

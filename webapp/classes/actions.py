@@ -59,7 +59,10 @@ def _write(
     else:
         row = ComputeClass.objects.select_for_update().get(pk=compute_class.pk)
         if spec.name != row.name:
-            message = f"A class keeps its name, since workloads and the cluster know it by it. Make a new class instead of renaming {row.name}."
+            message = (
+                "A class keeps its name, since workloads and the cluster know it by it. "
+                f"Make a new class instead of renaming {row.name}."
+            )
             raise FieldErrors({"name": (message,)})
         row.description = description
         if row.spec != mapping:

@@ -79,7 +79,10 @@ def bundle_from_upload(file: IO[bytes], size: int) -> Bundle:
         OSError,
         ValueError,
     ) as exc:
-        message = "This is not a zip that can be read (broken, encrypted, or of another format). Pack it again with `zip -r`."
+        message = (
+            "This is not a zip that can be read (broken, encrypted, or of another format). "
+            "Pack it again with `zip -r`."
+        )
         raise _refuse("upload", message) from exc
 
 

@@ -1,6 +1,7 @@
 """What may happen to a workload, each act in one transaction.
 
-People: `submit`, `stop`, `delete`. Watchers: `record_*`, `append_log`. Drivers: `applied`, `refused`, `archived`, `closed`.
+People: `submit`, `stop`, `delete`. Watchers: `record`, `append_log`. Drivers: `applying`, `applied`,
+`refused`, `troubled`, `archived`, `close`.
 """
 
 from webapp.workloads.actions.intent import delete, stop, submit

@@ -8,7 +8,7 @@ from webapp.live import hub
 from webapp.workloads.models import Attempt, LogChunk
 from webapp.workloads.models.log import DRIVER
 
-# What Slipway keeps of one attempt's driver log. Above it the head of the log stays, since the first error matters most.
+# What Slipway keeps of one attempt's driver log. Above it the beginning stays: the first error matters most.
 MAX_LOG_BYTES = 64 * 1024 * 1024
 CHUNK_BYTES = 64 * 1024
 
