@@ -32,12 +32,13 @@ class StoreError(Exception):
         self.reason = reason
         self.message = message
         self.details: dict[str, Any] = details or {}
+        self.metadata: dict[str, Any] = {}
 
     def as_status(self) -> dict[str, Any]:
         body: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": self.metadata,
             "status": "Failure",
             "message": self.message,
             "reason": self.reason,

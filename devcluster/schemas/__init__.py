@@ -1,0 +1,4 @@
+"""What a field may hold.
+
+Compact type files (TOML), and the walk that checks, prunes and defaults.
+"""
