@@ -9,7 +9,7 @@ os.environ.setdefault("SLIPWAY_ENCRYPTION_KEYS", "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMT
 os.environ.setdefault("SLIPWAY_BROKER_URL", "redis://127.0.0.1:1/0")
 os.environ.setdefault("SLIPWAY_INSTANCE", "tests")
 
-from webapp.settings import *  # noqa: E402, F403
+from webapp.settings import *  # noqa: F403
 
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},

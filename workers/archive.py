@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from django.utils import timezone
-from slipway.observe import SeenJob
 
+from slipway.observe import SeenJob
 from webapp.workloads import actions
 from webapp.workloads.actions.logs import stored_size
 from webapp.workloads.models import Attempt
@@ -21,7 +21,7 @@ PATIENCE_WHEN_STOPPED = timedelta(seconds=4)
 
 def archive(attempt: Attempt) -> bool:
     """Fetch what is missing of the log. True when that is done, or given up with a reason."""
-    job = attempt.snapshot().job
+    job = attempt.snapshot().seen.job
     if job is None or not job.cluster_name or not job.job_status:
         actions.archived(attempt.pk, note_text="The job never started on Ray, so there is no log.")
         return True

@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping
 
 from django.db.models import QuerySet
 from django.utils import timezone
+
 from slipway.catalog import CATALOG
 from slipway.lifecycle import Step
 from slipway.manifests import companions_for, compute_class_manifest
 from slipway.naming import ATTEMPT_LABEL, INSTANCE_LABEL, WORKLOAD_LABEL
 from slipway.plan import plan
-
 from webapp.workloads import actions
 from webapp.workloads.models import Attempt
 from webapp.workloads.preview import target_for
@@ -80,14 +80,8 @@ def _act(attempt: Attempt, renew: Callable[[], None]) -> bool:
         case Step.ARCHIVE:
             renew()
             return archive.archive(attempt)
-        case Step.REMOVE | Step.CONFIRM_GONE:
+        case Step.REMOVE:
             return _remove(attempt, kube, renew)
-        case Step.CLOSE:
-            if not _is_gone(attempt, kube):
-                return _remove(attempt, kube, renew)
-            renew()
-            actions.close(attempt.pk)
-            return False
 
 
 def _apply(attempt: Attempt, kube: KubeGateway, renew: Callable[[], None]) -> bool:

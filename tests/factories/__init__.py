@@ -8,7 +8,6 @@ from typing import Any
 
 from slipway.naming import new_workload_uid
 from slipway.request import Provisioning, WorkloadRequest
-
 from webapp.accounts.models import Team, User
 from webapp.workloads import actions, code
 from webapp.workloads.models import Workload

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import pytest
 from django.test import AsyncClient, Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
-from slipway.request import ClassRule, ComputeClassSpec, Provisioning
 
+from slipway.compute_class import ClassRule, ComputeClassSpec
+from slipway.request import Provisioning
 from tests.factories import a_workload
 from webapp.accounts.models import Team, User
 from webapp.classes import actions as classes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from slipway.diagnosis import why
 
 from tests.factories import a_workload
 from tests.workers.conftest import Stage
@@ -29,9 +28,7 @@ def objects_of(stage: Stage, attempt: Attempt) -> list[str]:
 
 
 def sentence(attempt: Attempt) -> str:
-    from django.utils import timezone
-
-    return why(attempt.snapshot(), timezone.now()).sentence
+    return attempt.why().sentence
 
 
 def test_a_workload_runs_to_its_end_and_leaves_nothing(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
 
 from django.contrib.auth.models import AnonymousUser
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import ObjectDoesNotExist, PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import Http404
 
@@ -86,7 +86,7 @@ def get_or_404(
     """
     try:
         thing = queryset.get(**lookup)
-    except (queryset.model.DoesNotExist, ValueError) as exc:
+    except (ObjectDoesNotExist, ValueError) as exc:
         raise Http404 from exc
     guarded: Guarded = thing  # type: ignore[assignment]  # every model that views reach has access_subject
     if not can(user, "view", guarded):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from django.db import IntegrityError, transaction
-from slipway.catalog import CATALOG
-from slipway.errors import FieldErrors
-from slipway.request import ComputeClassSpec, validate_class
 
+from slipway.catalog import CATALOG
+from slipway.compute_class import ComputeClassSpec, validate_class
+from slipway.errors import FieldErrors
 from webapp.accounts.models import Team, User
 from webapp.audit import models as audit
 from webapp.classes.models import ComputeClass, ComputeClassRevision

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
-from slipway.request import ComputeClassSpec
 
+from slipway.compute_class import ComputeClassSpec
 from webapp.accounts.models import Team, User
 from webapp.accounts.subject import Subject
 

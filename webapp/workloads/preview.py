@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from ruamel.yaml import YAML
+
 from slipway.catalog import CATALOG
+from slipway.compute_class import ComputeClassSpec
 from slipway.manifests import manifest_for
 from slipway.naming import Target
 from slipway.plan import Plan, Rung, plan
-from slipway.request import ComputeClassSpec, WorkloadRequest
-
+from slipway.request import WorkloadRequest
 from webapp.accounts.models import Team
 from webapp.clusters.models import Cluster
 

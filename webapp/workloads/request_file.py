@@ -7,10 +7,10 @@ from dataclasses import replace
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.events import AliasEvent
+
 from slipway.errors import FieldErrors
 from slipway.naming import is_workload_uid
-from slipway.request import parse_request_file
-
+from slipway.request_file import parse_request_file
 from webapp.accounts.models import Team
 from webapp.workloads import code
 from webapp.workloads.actions.intent import default_cluster, usable_class

@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator
 
 from asgiref.sync import sync_to_async
+from django.contrib.auth.models import AnonymousUser
 from django.http import Http404, HttpRequest, StreamingHttpResponse
 from django.urls import path
 from django.views.decorators.http import require_GET
@@ -31,14 +32,14 @@ async def stream(request: HttpRequest) -> StreamingHttpResponse:
     return response
 
 
-def _allowed(user: User, wanted: list[str]) -> list[str]:
+def _allowed(user: User | AnonymousUser, wanted: list[str]) -> list[str]:
     """The topics, each through the access check. One that may not be heard is a 404, as for its page."""
     if not wanted or len(wanted) > MAX_TOPICS:
         raise Http404
     return [_check(user, topic) for topic in wanted]
 
 
-def _check(user: User, topic: str) -> str:
+def _check(user: User | AnonymousUser, topic: str) -> str:
     noun, _, key = topic.partition(":")
     if noun == "workload":
         return workload_topic(access.get_or_404(user, "view", Workload.objects.all(), uid=key).uid)

@@ -7,8 +7,8 @@ import threading
 import time
 
 from django.db import close_old_connections, connection
-from slipway.lifecycle import State
 
+from slipway.lifecycle import State
 from webapp.clusters.models import Cluster
 from webapp.workloads import actions
 from webapp.workloads.models import Attempt
@@ -74,7 +74,7 @@ def following(cluster: Cluster) -> list[Attempt]:
 
 def follow_once(attempt: Attempt) -> None:
     """Read the log from its start to where the line ends, storing what is new. Raises GatewayError."""
-    job = attempt.snapshot().job
+    job = attempt.snapshot().seen.job
     assert job is not None
     at, waiting, since = 0, bytearray(), time.monotonic()
     try:
@@ -89,7 +89,7 @@ def follow_once(attempt: Attempt) -> None:
 
 
 def _is_followed(attempt: Attempt) -> bool:
-    job = attempt.snapshot().job
+    job = attempt.snapshot().seen.job
     return (
         attempt.ended_at is None
         and attempt.archived_at is None

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 from ruamel.yaml import YAML
-from slipway.request import WorkloadRequest
 
+from slipway.request import WorkloadRequest
 from webapp.accounts.models import Team, User
 from webapp.clusters.models import Cluster
 from webapp.workloads import actions, code

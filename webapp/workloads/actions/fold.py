@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from django.utils import timezone
-from slipway.diagnosis import why
-from slipway.lifecycle import State, Step, fold
 
+from slipway.lifecycle import State, Step, fold
 from webapp import dispatch
 from webapp.live import hub
 from webapp.workloads.actions.timeline import note
@@ -45,7 +44,7 @@ def show_state(workload: Workload, state: State) -> None:
 
 def _tell(attempt: Attempt) -> None:
     state = State(attempt.state)
-    reason = why(attempt.snapshot(), timezone.now())
+    reason = attempt.why()
     count = attempt.timeline.filter(key__startswith=f"state:{state}:").count()
     note(
         attempt,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from django.db import transaction
 from django.utils import timezone
-from slipway.catalog import CATALOG
-from slipway.lifecycle import Next, Outcome, Signal, State, Step, after, move
-from slipway.plan import plan
 
+from slipway import lifecycle
+from slipway.catalog import CATALOG
+from slipway.lifecycle import TERMINAL, Next, Outcome, Signal, State, Step, after, move
+from slipway.plan import plan
 from webapp.audit import models as audit
 from webapp.live import hub
 from webapp.workloads.actions.fold import refold, show_state
@@ -86,21 +87,22 @@ def close(attempt_id: int) -> None:
     """Nothing of the attempt is left in the cluster: end it, and decide what comes next, as one."""
     with transaction.atomic():
         attempt = _locked(attempt_id)
-        if attempt.ended_at is not None:
+        change = lifecycle.close(attempt.snapshot())
+        if attempt.ended_at is not None or change.state not in TERMINAL or change.outcome is None:
             return
-        outcome = Outcome.from_mapping(attempt.outcome) if attempt.outcome else Outcome.stopped()
-        attempt.state = outcome.state.value
+        attempt.state = change.state.value
         attempt.state_since = attempt.ended_at = timezone.now()
-        attempt.outcome = outcome.to_mapping()
-        attempt.save(update_fields=["state", "state_since", "ended_at", "outcome"])
+        attempt.outcome = change.outcome.to_mapping()
+        attempt.trouble = ""
+        attempt.save(update_fields=["state", "state_since", "ended_at", "outcome", "trouble"])
         note(
             attempt,
             f"state:{attempt.state}:end",
             attempt.state.capitalize(),
-            outcome.sentence,
-            is_warning=outcome.state is State.FAILED,
+            change.outcome.sentence,
+            is_warning=change.state is State.FAILED,
         )
-        _next(attempt, outcome)
+        _next(attempt, change.outcome)
 
 
 def _next(attempt: Attempt, outcome: Outcome) -> None:

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
-from slipway.lifecycle import TERMINAL, Outcome, Snapshot, State, next_step
-from slipway.lifecycle import Step as Step
 
+from slipway.diagnosis import Reason, why
+from slipway.lifecycle import TERMINAL, Outcome, Seen, Snapshot, State, Step, next_step
 from webapp.workloads.models.workload import STATE_CHOICES, Workload
 
 # Longer than the sum of time-outs between two renewals of a claim, so a slow worker is not overtaken while it works.
@@ -105,25 +105,25 @@ class Attempt(models.Model):
     def __str__(self) -> str:
         return self.object_name
 
-    def snapshot(self, *, job_gone: bool | None = None) -> Snapshot:
+    def snapshot(self) -> Snapshot:
         """What `slipway.lifecycle` and `slipway.diagnosis` need, as plain data."""
-        seen = Snapshot.seen_from_mapping(self.seen)
         return Snapshot(
             state=State(self.state),
             state_since=self.state_since,
-            stop_requested=self.workload.stop_requested_at is not None,
             number=self.number,
             slices=self.slices,
             hosts_per_slice=self.hosts_per_slice,
-            job=seen.job,
-            cluster=seen.cluster,
-            pods=seen.pods,
-            job_gone=seen.job_gone if job_gone is None else job_gone,
+            stop_requested=self.workload.stop_requested_at is not None,
             applied=self.applied_at is not None,
             archived=self.archived_at is not None,
-            refused=self.refused or None,
+            refused=self.refused,
             outcome=Outcome.from_mapping(self.outcome) if self.outcome else None,
+            seen=Seen.from_mapping(self.seen),
         )
 
     def next_step(self) -> Step:
         return next_step(self.snapshot())
+
+    def why(self) -> Reason:
+        """Why the attempt is where it is, now."""
+        return why(self.snapshot(), timezone.now(), self.trouble)

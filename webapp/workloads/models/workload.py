@@ -3,9 +3,10 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.urls import reverse
-from slipway.lifecycle import TERMINAL, State
-from slipway.request import ComputeClassSpec, WorkloadRequest
 
+from slipway.compute_class import ComputeClassSpec
+from slipway.lifecycle import TERMINAL, State
+from slipway.request import WorkloadRequest
 from webapp.accounts.models import Team, User
 from webapp.accounts.subject import Subject
 from webapp.clusters.models import Cluster

@@ -9,8 +9,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 from django.db import transaction
-from slipway.request import ClassRule, ComputeClassSpec, Provisioning
 
+from slipway.compute_class import ClassRule, ComputeClassSpec
+from slipway.request import Provisioning
 from webapp.accounts.models import Membership, Team, User
 from webapp.classes import actions as classes
 from webapp.classes.models import ComputeClass
