@@ -151,3 +151,11 @@ def _kib(size: int) -> str:
 
 def _shown(name: str) -> str:
     return repr(name if len(name) <= 80 else name[:77] + "...")
+
+
+def script_of(data: bytes) -> str:
+    """The text of a bundle that is one pasted script, "" for an uploaded zip of several files."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        if archive.namelist() != [SCRIPT_NAME]:
+            return ""
+        return archive.read(SCRIPT_NAME).decode("utf-8", errors="replace")

@@ -94,7 +94,9 @@ def test_a_symbolic_link_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"not a zip", a_zip({"a.py": b"x"})[:-10], a_zip({"a.py": b"xyz" * 500})[40:]]
+    "data",
+    [b"", b"not a zip", a_zip({"a.py": b"x"})[:-10], a_zip({"a.py": b"xyz" * 500})[40:]],
+    ids=["empty", "words", "cut", "beheaded"],
 )
 def test_what_is_not_a_zip_is_refused_in_words(data: bytes) -> None:
     assert refusal(data)

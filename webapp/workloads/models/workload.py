@@ -5,6 +5,7 @@ from django.db import models
 from django.urls import reverse
 
 from slipway.compute_class import ComputeClassSpec
+from slipway.diagnosis import Reason
 from slipway.lifecycle import TERMINAL, State
 from slipway.request import WorkloadRequest
 from webapp.accounts.models import Team, User
@@ -24,7 +25,10 @@ class WorkloadQuerySet(models.QuerySet["Workload"]):
         return visible.filter(team__in=user.teams.all())
 
     def for_list(self) -> WorkloadQuerySet:
-        return self.select_related("team", "owner", "cluster")
+        return self.select_related("team", "owner", "cluster").prefetch_related("attempts")
+
+    def for_page(self) -> WorkloadQuerySet:
+        return self.select_related("team", "owner", "cluster", "code")
 
     def live(self) -> WorkloadQuerySet:
         return self.exclude(state__in=[state.value for state in TERMINAL])
@@ -78,6 +82,15 @@ class Workload(models.Model):
     @property
     def is_over(self) -> bool:
         return State(self.state) in TERMINAL
+
+    def latest_reason(self) -> Reason | None:
+        """Why the newest attempt is where it is, from prefetched attempts."""
+        attempts = list(self.attempts.all())
+        if not attempts:
+            return None
+        # The reverse relation would ask the database for this row again.
+        attempts[-1].workload = self
+        return attempts[-1].why()
 
     def as_request(self) -> WorkloadRequest:
         return WorkloadRequest.from_mapping(self.request)

@@ -1,0 +1,1 @@
+"""Pages of workloads: thin, and each object comes through the access check."""
