@@ -28,7 +28,8 @@ async def first_events(hub: live.Hub, topics: list[str], count: int) -> list[str
 def test_a_listener_hears_its_topic(hub: live.Hub) -> None:
     async def scene() -> list[str]:
         listening = asyncio.create_task(first_events(hub, ["workload:a"], 2))
-        await asyncio.sleep(0)
+        while not hub._pages:
+            await asyncio.sleep(0.01)
         for queue in hub._pages[live._channel("workload:a")]:
             queue.put_nowait("status")
         return await listening

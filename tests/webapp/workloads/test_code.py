@@ -8,8 +8,8 @@ import struct
 import zipfile
 
 import pytest
-from slipway.errors import FieldErrors
 
+from slipway.errors import FieldErrors
 from webapp.workloads import code
 
 

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 from ruamel.yaml import YAML
 
-from slipway.request import WorkloadRequest
+from slipway.request import Provisioning, WorkloadRequest
 from webapp.accounts.models import Team, User
 from webapp.clusters.models import Cluster
 from webapp.workloads import actions, code
@@ -57,7 +57,7 @@ def test_render_of_a_stored_workload_is_what_will_be_applied(
         generation="v6e",
         topology="4x4",
         machine_type=None,
-        provisioning="spot",
+        provisioning=Provisioning.SPOT,
         reservation=None,
         slices=1,
         entrypoint="python main.py",
