@@ -1,4 +1,4 @@
-"""devcluster inside a test: a real API server on a loopback port, a simulated cluster behind it, and a door to script it.
+"""devcluster inside a test: a real API server on a loopback port, a simulated cluster, a door to script it.
 
     with DevCluster() as dc:                       # clock="tick": nothing moves by itself
         client = new_client_from_config(str(dc.kubeconfig_path))
@@ -7,7 +7,8 @@
         dc.set_job("SUCCEEDED", log="done\\n")
         dc.advance(3)                              # the operator asks Ray every 3 s
 
-`clock="immediate"` runs on the real clock without delays, on its own threads, for tests of programs that wait by themselves.
+`clock="immediate"` runs on the real clock without delays, on its own threads: for programs that wait by
+themselves.
 """
 
 from __future__ import annotations
@@ -149,10 +150,10 @@ class DevCluster:
     # Capacity
 
     def hold_hosts(self, which: int | PodTest = 1) -> None:
-        """Keep TPU hosts from becoming available, until `release`; their pods stay Pending for lack of google.com/tpu.
+        """Keep TPU hosts away until `release`: their pods stay Pending for lack of google.com/tpu.
 
-        A number holds that many hosts of every slice, the last ones; a test picks pods by itself. Pods that already have
-        their host keep it.
+        A number holds that many hosts of every slice, the last ones; a test picks pods by itself. Pods that
+        have their host already keep it.
         """
         if callable(which):
             self.world.capacity.hold(which)

@@ -82,7 +82,7 @@ class World:
             events,
             self.runtime,
             addresses=Addresses(int(state_hash(self.state_dir), 16)),
-            code=CodeFiles(),
+            code=CodeFiles() if config.mode == "ray" else None,
             logs=self._logs,
         )
         rayjobs = RayJobController(

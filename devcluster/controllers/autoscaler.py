@@ -53,13 +53,11 @@ class Autoscaler(Controller):
         self._boot_s = boot_s
 
     def concerns(self, resource: Resource, obj: Object) -> Iterable[Key]:
-        if resource is PODS:
-            if node := obj["spec"].get("nodeName"):
+        if resource is PODS and tpu_chips(obj):
+            yield obj["metadata"]["namespace"], obj["metadata"]["name"]
+            # All hosts of the slice: they are given back together, when its last pod has gone.
+            for node in self._nodes_of(obj):
                 yield _NODE, node
-            elif tpu_chips(obj):
-                yield obj["metadata"]["namespace"], obj["metadata"]["name"]
-                for node in self._nodes_of(obj):
-                    yield _NODE, node
         elif resource is NODES:
             yield _NODE, obj["metadata"]["name"]
             if SLICE_NOTE not in (obj["metadata"].get("annotations") or {}):

@@ -6,7 +6,6 @@ HTTPMode is played in full. K8sJobMode and SidecarMode submit over HTTP too: no 
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import logging
 from collections.abc import Iterable
@@ -14,16 +13,17 @@ from datetime import timedelta
 from typing import Any
 
 from devcluster.clock import Clock
-from devcluster.controllers import cluster_pods, names, validation, webhook
+from devcluster.controllers import cluster_pods, names, validation
 from devcluster.controllers import rayjob_status as job_status
 from devcluster.controllers.base import Controller, Key
 from devcluster.controllers.events import RAYJOB, Recorder
-from devcluster.controllers.ray_api import FindEndpoint, RayApi, RayJobInfo, RayUnreachable
+from devcluster.controllers.ray_api import FindEndpoint, RayJobInfo, RayUnreachable
 from devcluster.controllers.rayjob_cleanup import Cleanup
+from devcluster.controllers.rayjob_cluster import JobClusters, NoToken
 from devcluster.controllers.rayjob_request import submission
-from devcluster.errors import AlreadyExists, NotFound, StoreError
+from devcluster.errors import NotFound
 from devcluster.objects import is_deleting, json_copy, timestamp
-from devcluster.resources import RAYCLUSTERS, RAYJOBS, SECRETS, SERVICES, Resource
+from devcluster.resources import RAYCLUSTERS, RAYJOBS, Resource
 from devcluster.store import Store
 
 Object = dict[str, Any]
@@ -31,10 +31,6 @@ _log = logging.getLogger(__name__)
 
 REQUEUE_S = 3.0
 STATUS_CHECK_TIMEOUT_S = 300
-
-
-class NoToken(Exception):
-    """The Secret with Ray's token is missing: the operator can't even make a client."""
 
 
 class RayJobController(Controller):
@@ -52,9 +48,9 @@ class RayJobController(Controller):
         self._store = store
         self._clock = clock
         self._events = events
-        self._find_endpoint = find_endpoint
         self._requeue_s = requeue_s
         self._cleanup = Cleanup(store, clock, events)
+        self._clusters = JobClusters(store, events, find_endpoint)
 
     def concerns(self, resource: Resource, obj: Object) -> Iterable[Key]:
         metadata = obj["metadata"]
@@ -119,7 +115,7 @@ class RayJobController(Controller):
             return 0.0
         if self._is_overdue(job, status, "preRunningDeadlineSeconds", "PreRunningDeadlineExceeded"):
             return 0.0
-        cluster = self._cluster_or_create(job, status)
+        cluster = self._clusters.get_or_create(job, status["rayClusterName"])
         if cluster is not None:
             if cluster.get("status"):
                 status["rayClusterStatus"] = json_copy(cluster["status"])
@@ -147,14 +143,14 @@ class RayJobController(Controller):
             return 0.0
         if self._is_overdue(job, status, "activeDeadlineSeconds", "DeadlineExceeded"):
             return 0.0
-        cluster = self._cluster_or_create(job, status)
+        cluster = self._clusters.get_or_create(job, status["rayClusterName"])
         if cluster is None:
             return self._requeue_s
         if cluster.get("status"):
             status["rayClusterStatus"] = json_copy(cluster["status"])
-        self._ensure_head_service(job, cluster)
+        self._clusters.ensure_head_service(job, cluster)
         try:
-            api = self._api(cluster)
+            api = self._clusters.api(cluster)
             info = api.job(status["jobId"])
             if info is None and job["spec"].get("submissionMode") != "InteractiveMode":
                 # Also after the head was lost: the new head knows no job, and the operator submits again.
@@ -193,7 +189,7 @@ class RayJobController(Controller):
                 cluster = self._store.get(
                     RAYCLUSTERS, metadata["namespace"], status.get("rayClusterName", "")
                 )
-                self._api(cluster).stop(status["jobId"])
+                self._clusters.api(cluster).stop(status["jobId"])
             except NoToken:
                 return self._requeue_s
             except (NotFound, RayUnreachable) as exc:
@@ -231,67 +227,6 @@ class RayJobController(Controller):
                 self._persist(job, status)
                 return True
         return False
-
-    def _cluster_or_create(self, job: Object, status: Object) -> Object | None:
-        namespace, name = job["metadata"]["namespace"], status["rayClusterName"]
-        try:
-            return self._store.get(RAYCLUSTERS, namespace, name)
-        except NotFound:
-            pass
-        where = f"{namespace}/{name}"
-        if job["spec"].get("clusterSelector"):
-            text = (
-                f"RayCluster {where} set in the clusterSelector is not found. "
-                "It must be created manually"
-            )
-            self._warn(job, "RayClusterNotFound", text)
-            return None
-        cluster = _cluster_of(job, name)
-        why = webhook.refusal(cluster)
-        if why is None:
-            try:
-                created = self._store.create(RAYCLUSTERS, cluster)
-            except StoreError as exc:
-                why = exc.message
-            else:
-                text = f"Created RayCluster {where}"
-                self._events.emit(RAYJOB, job, "CreatedRayCluster", text, action="Create")
-                return created
-        self._warn(job, "FailedToCreateRayCluster", f"Failed to create RayCluster {where}: {why}")
-        return None
-
-    def _ensure_head_service(self, job: Object, cluster: Object) -> None:
-        service = cluster_pods.job_head_service(job, cluster)
-        metadata = service["metadata"]
-        where = f"{metadata['namespace']}/{metadata['name']}"
-        try:
-            self._store.create(SERVICES, service)
-        except AlreadyExists:
-
-            def repoint(obj: Object) -> None:
-                obj["spec"]["selector"] = service["spec"]["selector"]
-
-            with contextlib.suppress(NotFound):
-                self._store.mutate(SERVICES, metadata["namespace"], metadata["name"], repoint)
-        except StoreError as exc:
-            text = f"Failed to create the service {where}, {exc.message}"
-            self._warn(job, "FailedToCreateService", text)
-        else:
-            text = f"Created the service {where}"
-            self._events.emit(RAYJOB, job, "CreatedService", text, action="Create")
-
-    def _api(self, cluster: Object) -> RayApi:
-        namespace = cluster["metadata"]["namespace"]
-        token = None
-        if cluster_pods.uses_token(cluster):
-            name = cluster_pods.auth_secret_name(cluster)
-            try:
-                secret = self._store.get(SECRETS, namespace, name)
-                token = base64.b64decode(secret["data"]["auth_token"]).decode()
-            except (NotFound, KeyError, ValueError) as exc:
-                raise NoToken(f"secret {namespace}/{name} has no auth_token") from exc
-        service = names.head_service(cluster["metadata"]["name"])
-        return RayApi(self._find_endpoint, namespace=namespace, service=service, token=token)
 
     def _note_failing_check(self, job: Object, status: Object, exc: Exception) -> None:
         _log.info("%s: %s", job["metadata"]["name"], exc)
@@ -345,9 +280,6 @@ class RayJobController(Controller):
                 RAYJOBS, metadata["namespace"], metadata["name"], replace, subresource="status"
             )
 
-    def _warn(self, job: Object, reason: str, text: str) -> None:
-        self._events.emit(RAYJOB, job, reason, text, type_="Warning", action="Create")
-
 
 def _take_over(status: Object, info: RayJobInfo) -> None:
     """Ray's own words about the job become the RayJob's; a terminal one ends it. In place."""
@@ -362,22 +294,3 @@ def _take_over(status: Object, info: RayJobInfo) -> None:
         status["jobDeploymentStatus"], status["reason"] = "Failed", "AppFailed"
     elif info.status in job_status.JOB_END:
         status["jobDeploymentStatus"] = "Complete"
-
-
-def _cluster_of(job: Object, name: str) -> Object:
-    metadata, spec = job["metadata"], job["spec"]
-    return {
-        "metadata": {
-            "name": name,
-            "namespace": metadata["namespace"],
-            "labels": {
-                **(metadata.get("labels") or {}),
-                names.ORIGIN_NAME: metadata["name"],
-                names.ORIGIN_KIND: "RayJob",
-                names.SUBMISSION_MODE: spec.get("submissionMode", "K8sJobMode"),
-            },
-            "annotations": dict(metadata.get("annotations") or {}),
-            "ownerReferences": [cluster_pods.owner_reference(job)],
-        },
-        "spec": json_copy(spec["rayClusterSpec"]),
-    }

@@ -7,6 +7,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
+from ruamel.yaml.events import AliasEvent
 
 Object = dict[str, Any]
 
@@ -20,13 +21,23 @@ def runtime_env(text: str) -> Object:
     if not text.strip():
         return {}
     try:
-        loaded = YAML(typ="safe", pure=True).load(text)
+        loaded = _load(text)
     except YAMLError as exc:
         raise BadRuntimeEnv(f"failed to unmarshal RuntimeEnvYAML: {exc}") from exc
     if not isinstance(loaded, dict):
         raise BadRuntimeEnv("failed to unmarshal RuntimeEnvYAML: it is not a mapping")
     found: Object = json.loads(json.dumps(loaded, default=str))
     return found
+
+
+def _load(text: str) -> object:
+    try:
+        return json.loads(text)  # JSON is YAML, and read a hundred times faster
+    except ValueError:
+        pass
+    if any(isinstance(event, AliasEvent) for event in YAML(typ="safe", pure=True).parse(text)):
+        raise BadRuntimeEnv("failed to unmarshal RuntimeEnvYAML: aliases are not supported")
+    return YAML(typ="safe", pure=True).load(text)
 
 
 def submission(job: Object, job_id: str) -> Object:

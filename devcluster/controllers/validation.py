@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from devcluster.controllers.names import MAX_RAYCLUSTER_NAME, MAX_RAYJOB_NAME, is_dns_1035
+from devcluster.controllers.rayjob_request import BadRuntimeEnv, runtime_env
 
 Object = dict[str, Any]
 
@@ -57,6 +58,10 @@ def rayjob_spec(job: Object) -> str | None:
         return why
     if (spec.get("rayClusterSpec") or {}).get("authOptions", {}).get("enableK8sTokenAuth"):
         return "authOptions.enableK8sTokenAuth is not supported for RayJob"
+    try:
+        runtime_env(spec.get("runtimeEnvYAML") or "")
+    except BadRuntimeEnv as exc:
+        return str(exc)
     return _deadlines(spec, shuts_down)
 
 

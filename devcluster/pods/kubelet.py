@@ -37,9 +37,10 @@ class Kubelet(Controller):
         runtime: Runtime,
         *,
         addresses: Addresses,
-        code: volumes.CodeFiles,
+        code: volumes.CodeFiles | None,
         logs: LogFiles,
     ) -> None:
+        """`code` None: nothing runs, so no file is written."""
         self._store = store
         self._clock = clock
         self._events = events
@@ -88,7 +89,8 @@ class Kubelet(Controller):
                 cluster=self._cluster(pod),
                 files=files,
             )
-            self._code.write(uid, files)
+            if self._code is not None:
+                self._code.write(uid, files)
             self._runtime.start(launch)
         except CannotStart as exc:
             self._wait(pod, ip, host_ip, exc)
@@ -130,7 +132,7 @@ class Kubelet(Controller):
         """restartPolicy Always: the container starts again in place, each time a little later."""
         uid = pod["metadata"]["uid"]
         status = PodStatus(pod, (pod.get("status") or {}).get("podIP", ""), self._host_ip(pod))
-        count = status.restart_count()
+        count = status.restart_count() - status.is_backing_off()  # restarts before this end
         if not status.is_backing_off():
             self._write(pod, status.backing_off(sight), self._clock)
             if count:
@@ -155,7 +157,8 @@ class Kubelet(Controller):
         uid = pod["metadata"]["uid"]
         if not self._runtime.is_ended(uid):
             self._runtime.stop(uid, 0.0)
-        self._code.release(uid)
+        if self._code is not None:
+            self._code.release(uid)
 
     def _remove(self, pod: Object) -> float | None:
         metadata = pod["metadata"]
@@ -168,7 +171,8 @@ class Kubelet(Controller):
         if not self._runtime.is_ended(uid):
             return RETRY_S
         self._runtime.forget(uid)
-        self._code.release(uid)
+        if self._code is not None:
+            self._code.release(uid)
         self._addresses.free(uid)
         self._logs.remove(uid)
         with contextlib.suppress(NotFound):
