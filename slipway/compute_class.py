@@ -76,7 +76,7 @@ class ComputeClassSpec:
 def validate_class(spec: ComputeClassSpec, catalog: Catalog) -> None:
     """Raises FieldErrors on `name`, `rules`, or `rules.<index>.<field>`."""
     wrong = Complaints()
-    if not _CLASS_NAME.match(spec.name):
+    if not _CLASS_NAME.fullmatch(spec.name):
         wrong.add("name", "A class name has 1 to 40 of a-z, 0-9 and -, and begins with a letter.")
     if not spec.rules:
         wrong.add("rules", "A class needs at least one rule. Add one.")
@@ -112,7 +112,7 @@ def _validate_rule(rule: ClassRule, catalog: Catalog) -> None:
                 f"There is no flex-start for {shape.generation.name}. Choose spot, on-demand or a reservation.",
             )
     for zone in rule.zones:
-        if not _ZONE.match(zone):
+        if not _ZONE.fullmatch(zone):
             wrong.add("zones", f"{zone[:40]!r} is not a zone. Write it like us-east5-b.")
     _validate_reservation(rule, wrong)
     _validate_lease(rule, wrong)
@@ -134,7 +134,7 @@ def _validate_reservation(rule: ClassRule, wrong: Complaints) -> None:
 def check_reservation(name: str | None, wrong: Complaints) -> None:
     if not name:
         wrong.add("reservation", "Name the reservation.")
-    elif not _RESERVATION.match(name):
+    elif not _RESERVATION.fullmatch(name):
         wrong.add(
             "reservation", f"{name[:70]!r} is not a reservation's name: a-z, 0-9 and -, 63 at most."
         )

@@ -57,7 +57,7 @@ def new_workload_uid(random: Callable[[int], bytes]) -> str:
 
 
 def is_workload_uid(text: str) -> bool:
-    return bool(_UID.match(text))
+    return bool(_UID.fullmatch(text))
 
 
 def object_name(name: str, uid: str, attempt: int) -> str:

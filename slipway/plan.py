@@ -233,7 +233,7 @@ def _check_environment(request: WorkloadRequest, wrong: Complaints) -> None:
             )
     names = [name for name, _ in request.env]
     for name, value in request.env:
-        if not _ENV_NAME.match(name) or len(name) > 200:
+        if not _ENV_NAME.fullmatch(name) or len(name) > 200:
             wrong.add(
                 "env",
                 f"{name[:60]!r} is not a variable's name. Use letters, digits and _, as in STEPS=30.",

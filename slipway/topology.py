@@ -30,7 +30,7 @@ class Topology:
     @classmethod
     def parse(cls, text: str) -> Topology:
         """Raises ValueError for anything but two or three positive numbers joined by x."""
-        if not _TOPOLOGY.match(text):
+        if not _TOPOLOGY.fullmatch(text):
             raise ValueError(f"{text[:40]!r} is not a topology. Write it like 4x4 or 2x2x4.")
         return cls(tuple(int(part) for part in text.split("x")))
 
