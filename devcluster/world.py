@@ -44,6 +44,7 @@ Endpoint = tuple[str, int]
 
 RAYJOB_WORKERS = 4  # a call to a slow dashboard holds up one job, not all
 KUBELET_WORKERS = 2
+CONTROLLERS_END_S = 2.0  # one may hang in a call to a dashboard, which ends with the pods
 LOST = "devcluster was restarted; the processes of this pod ended with its former life"
 
 
@@ -111,7 +112,10 @@ class World:
         """End the controllers, then every pod's processes. Objects stay as they are."""
         self._unsubscribe()
         for loop in self._loops:
-            loop.stop(timeout_s / 4)
+            loop.close()
+        until = time.monotonic() + CONTROLLERS_END_S
+        for loop in self._loops:
+            loop.join(until)
         self.runtime.close(timeout_s)
         if self._temporary is not None:
             self._temporary.cleanup()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -137,11 +138,15 @@ class Loop:
         for thread in self._threads:
             thread.start()
 
-    def stop(self, timeout_s: float) -> None:
+    def close(self) -> None:
+        """Take no more keys; `join` waits for what is in hand."""
         self.queue.close()
+
+    def join(self, until: float) -> None:
+        """`until`: on the monotonic clock."""
         for thread in self._threads:
             if thread.is_alive():
-                thread.join(timeout_s)
+                thread.join(max(0.0, until - time.monotonic()))
 
     def _run(self) -> None:
         while (key := self.queue.wait()) is not None:

@@ -95,7 +95,11 @@ class RayRuntime:
             if launch.uid in self._nodes:
                 return
             if is_head:
-                taken = [head.gcs_port for _, head in self._heads.values()]
+                taken = [
+                    port
+                    for _, head in self._heads.values()
+                    for port in (head.gcs_port, head.client_port)
+                ]
                 self._heads[cluster] = (launch.uid, head_of(launch, taken))
             self._next_dir += 1
             container = launch.pod["spec"]["containers"][0]["name"]
@@ -146,6 +150,7 @@ class RayRuntime:
         deadline = time.monotonic() + timeout_s
         for node in nodes:
             node.thread.join(max(0.1, deadline - time.monotonic()))
+            remove_folders(Path(folder) for folder in node.record.folders)
         self._closed.set()
         processes.adopt_and_reap(patience_s=0.0)
         _clear(self._temp_root)

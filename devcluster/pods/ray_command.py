@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ Object = dict[str, Any]
 OBJECT_STORE_BYTES = 100_000_000
 # A GKE host has 180; Ray would start as many idle workers. Two run a trainer's worker and a task beside it.
 CPUS_PER_HOST = 2
+FIRST_PORT, PORTS = 20000, 10000
 # What a job may need of the caller's environment (pip's index and proxies for runtime_env). Nothing else is handed on:
 # devcluster's own environment may hold Slipway's secrets.
 _KEPT = (
@@ -46,6 +48,7 @@ class Head:
 
     ip: str
     gcs_port: int
+    client_port: int
     dashboard_port: int
     token: str | None
 
@@ -53,14 +56,16 @@ class Head:
 def head_of(launch: Launch, taken: Iterable[int]) -> Head:
     """Ports for a head that is about to start.
 
-    The dashboard has the manifest's port on the pod's own address. Ray's GCS listens on every address of the
-    machine, so two heads can't share its port: each gets the manifest's or the next free one.
+    The dashboard has the manifest's port on the pod's own address. Ray's GCS and client server listen beyond
+    it (on every address, on 127.0.0.1), where the manifest's ports could serve one head per machine only:
+    each head gets its own.
     """
-    ports = head_ports(_cluster(launch))
+    gcs = _free_port(launch.uid, taken)
     return Head(
         ip=launch.ip,
-        gcs_port=_free_port(ports.get("gcs-server", 6379), taken),
-        dashboard_port=ports.get("dashboard", 8265),
+        gcs_port=gcs,
+        client_port=_free_port(launch.uid, [*taken, gcs]),
+        dashboard_port=head_ports(_cluster(launch)).get("dashboard", 8265),
         token=launch.env.get("RAY_AUTH_TOKEN"),
     )
 
@@ -101,7 +106,7 @@ def command(python: str, launch: Launch, head: Head, temp_dir: Path) -> list[str
             "--include-dashboard=true",
             f"--dashboard-host={launch.ip}",
             f"--dashboard-port={head.dashboard_port}",
-            f"--ray-client-server-port={_free_port(10001, [head.gcs_port])}",
+            f"--ray-client-server-port={head.client_port}",
         ]
     else:
         arguments.append(f"--address={head.ip}:{head.gcs_port}")
@@ -114,12 +119,13 @@ def environment(python: str, launch: Launch, head: Head, mark: str) -> dict[str,
         for name, value in os.environ.items()
         if name in _KEPT or name.startswith(_KEPT_PREFIXES)
     }
+    if any(name.lower().endswith("_proxy") for name in kept):
+        # Only then: JAX warns of a possible hang wherever it sees one of these set.
+        kept["NO_PROXY"] = kept["no_proxy"] = "localhost,127.0.0.0/8"
     folder = str(Path(python).parent)
     return {
         **kept,
         "PATH": f"{folder}:/usr/local/bin:/usr/bin:/bin",
-        "NO_PROXY": "localhost,127.0.0.0/8",
-        "no_proxy": "localhost,127.0.0.0/8",
         "PYTHONUNBUFFERED": "1",
         "RAY_USAGE_STATS_ENABLED": "0",
         # KubeRay sets it too. Here it also keeps Ray from looking around and finding the neighbours' clusters.
@@ -162,15 +168,15 @@ def _cpus(params: Mapping[str, str]) -> int:
         return CPUS_PER_HOST
 
 
-def _free_port(first: int, taken: Iterable[int]) -> int:
+def _free_port(seed: str, taken: Iterable[int]) -> int:
+    """A free port below the ephemeral ones, at a place of its own for each pod, so that two rarely try the same."""
     used = set(taken)
-    candidates: list[int] = [first, *range(20000, 30000)]
-    for port in candidates:
-        if port in used:
-            continue
-        if _is_free(port):
+    first = zlib.crc32(seed.encode())
+    for step in range(PORTS):
+        port = FIRST_PORT + (first + step) % PORTS
+        if port not in used and _is_free(port):
             return port
-    raise CannotStart("CreateContainerError", "no port is free between 20000 and 30000")
+    raise CannotStart("CreateContainerError", f"no port is free from {FIRST_PORT} on")
 
 
 def _is_free(port: int) -> bool:

@@ -101,11 +101,13 @@ class RayNode:
             if self._stop.wait(PROBE_S):
                 return
         for attempt in range(1, START_TRIES + 1):
-            with self._slots:
-                if self._stop.is_set():
-                    return
+            if not self._take_slot():
+                return
+            try:
                 process = self._spawn(head, attempt)
                 problem = self._until_ready(process, head)
+            finally:
+                self._slots.release()
             if self._stop.is_set():
                 return
             if problem is None:
@@ -114,6 +116,13 @@ class RayNode:
             self._say(f"start {attempt} of {START_TRIES} failed: {problem}")
             self._end_processes(0.0)
         self._exit(1, f"Ray did not start: {problem}")
+
+    def _take_slot(self) -> bool:
+        """Wait for a turn to start; False when told to stop meanwhile."""
+        while not self._stop.is_set():
+            if self._slots.acquire(timeout=PROBE_S):
+                return True
+        return False
 
     def _spawn(self, head: Head, attempt: int) -> subprocess.Popen[bytes]:
         arguments = command(self._python, self.launch, head, self._temp_dir)

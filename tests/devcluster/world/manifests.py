@@ -43,9 +43,7 @@ def group(*, hosts=4, topology="4x4", replicas=1, tpu=4, accelerator="tpu-v6e-sl
 
 def rayjob(name="train", *, workers=None, token=False, namespace="default", **spec):
     ports = {"gcs-server": 6379, "dashboard": 8265, "client": 10001}
-    head = container(
-        "ray-head", ports=[{"name": n, "containerPort": p} for n, p in ports.items()]
-    )
+    head = container("ray-head", ports=[{"name": n, "containerPort": p} for n, p in ports.items()])
     cluster = {
         "rayVersion": "2.60.0",
         "headGroupSpec": {

@@ -13,9 +13,7 @@ from devcluster.world import World, WorldConfig
 def main(state_dir: Path) -> None:
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
-    world = World(
-        Store(state_dir / "store.sqlite"), RealClock(), WorldConfig(state_dir=state_dir)
-    )
+    world = World(Store(state_dir / "store.sqlite"), RealClock(), WorldConfig(state_dir=state_dir))
     print("reaped", world.reap_former_life(), flush=True)
     world.start()
     ended.wait()

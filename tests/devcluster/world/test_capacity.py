@@ -59,7 +59,9 @@ def test_a_waiting_slice_starts_when_another_gives_its_hosts_back(make_cluster):
 def test_hosts_take_the_shape_that_is_asked_for_and_lose_it_again(cluster):
     submit(cluster.store, rayjob())
     cluster.advance(4)
-    shaped = [n for n in cluster.store.list(NODES)[0] if "google.com/tpu" in n["status"]["allocatable"]]
+    shaped = [
+        n for n in cluster.store.list(NODES)[0] if "google.com/tpu" in n["status"]["allocatable"]
+    ]
     assert len(shaped) == 4
     labels = shaped[0]["metadata"]["labels"]
     assert labels["cloud.google.com/gke-tpu-topology"] == "4x4"

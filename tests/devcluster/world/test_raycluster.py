@@ -1,3 +1,4 @@
+from devcluster.errors import Forbidden
 from devcluster.resources import PODS, SECRETS, SERVICES
 from tests.devcluster.world.manifests import group, rayjob, submit
 
@@ -112,4 +113,26 @@ def test_without_a_named_secret_the_operator_makes_the_token(cluster):
     cluster.advance(3)
     name = cluster.cluster()["metadata"]["name"]
     assert "auth_token" in cluster.store.get(SECRETS, "default", name)["data"]
+    assert cluster.status()["jobStatus"] == "RUNNING"
+
+
+def test_a_refused_pod_shows_as_replica_failure_until_it_is_let_in(cluster, monkeypatch):
+    real = cluster.store.create
+
+    def refuse_workers(resource, obj, **more):
+        if resource is PODS and "-worker-" in obj["metadata"]["generateName"]:
+            raise Forbidden(PODS, "", "exceeded quota: team-tpu")
+        return real(resource, obj, **more)
+
+    monkeypatch.setattr(cluster.store, "create", refuse_workers)
+    submit(cluster.store, rayjob())
+    cluster.advance(3)
+    conditions = {c["type"]: c for c in cluster.cluster()["status"]["conditions"]}
+    assert conditions["ReplicaFailure"]["reason"] == "FailedCreateWorkerPod"
+    assert "exceeded quota: team-tpu" in conditions["ReplicaFailure"]["message"]
+    assert cluster.events("FailedToCreateWorkerPod")
+    monkeypatch.undo()
+    cluster.advance(6)
+    conditions = {c["type"] for c in cluster.cluster()["status"]["conditions"]}
+    assert "ReplicaFailure" not in conditions
     assert cluster.status()["jobStatus"] == "RUNNING"

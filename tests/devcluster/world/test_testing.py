@@ -108,8 +108,9 @@ def test_the_immediate_clock_runs_by_itself():
     with DevCluster(clock="immediate", job_runs_s=0.1) as dc, client(dc) as http:
         http.post(JOBS, json=rayjob())
         dc.wait_for(
-            lambda: (dc.rayjob("default", "train").get("status") or {}).get("jobStatus")
-            == "SUCCEEDED"
+            lambda: (
+                (dc.rayjob("default", "train").get("status") or {}).get("jobStatus") == "SUCCEEDED"
+            )
         )
 
 
