@@ -107,13 +107,20 @@ def tpu_chips(pod: Object) -> int:
     return total
 
 
+def slice_id_of(pod: Object) -> str:
+    """Tells the slice that a TPU pod is a host of; a single-host pod is a slice of its own."""
+    metadata = pod["metadata"]
+    labels = metadata.get("labels") or {}
+    group = labels.get(REPLICA_NAME) or f"pod/{metadata['name']}"
+    return f"{metadata['namespace']}/{labels.get(CLUSTER, '')}/{group}"
+
+
 def need_of(pod: Object) -> Need:
     """What must be there before this TPU pod can run.
 
     NotProvidable when GKE has no such machine.
     """
-    metadata = pod["metadata"]
-    labels = metadata.get("labels") or {}
+    labels = pod["metadata"].get("labels") or {}
     selector = pod["spec"].get("nodeSelector") or {}
     chips = tpu_chips(pod)
     accelerator, topology = selector.get(ACCELERATOR), selector.get(TOPOLOGY)
@@ -133,9 +140,8 @@ def need_of(pod: Object) -> Need:
         raise NotProvidable(f"Invalid TPU topology: {topology}") from exc
     if total % chips or total < 1:
         raise NotProvidable(f"Invalid TPU topology: {topology}")
-    group = labels.get(REPLICA_NAME) or f"pod/{metadata['name']}"
     return Need(
-        slice_id=f"{metadata['namespace']}/{labels.get(CLUSTER, '')}/{group}",
+        slice_id=slice_id_of(pod),
         machine=fitting[0],
         topology=topology,
         hosts=total // chips,

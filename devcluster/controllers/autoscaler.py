@@ -16,6 +16,7 @@ from devcluster.capacity import (
     Need,
     NotProvidable,
     need_of,
+    slice_id_of,
     tpu_chips,
 )
 from devcluster.clock import Clock
@@ -118,9 +119,7 @@ class Autoscaler(Controller):
             f"[{{{machines.pool_name(need)} 0->{need.hosts} (max: {need.hosts})}}]"
         )
         self._events.emit(AUTOSCALER, pod, "TriggeredScaleUp", text)
-        for node in self._nodes_of(pod):
-            self._tend_node(node)
-        return self._boot_s or None
+        return None
 
     def _check_class(self, pod: Object) -> None:
         wanted = (pod["spec"].get("nodeSelector") or {}).get(COMPUTE_CLASS)
@@ -145,10 +144,7 @@ class Autoscaler(Controller):
         ]
 
     def _nodes_of(self, pod: Object) -> list[str]:
-        try:
-            slice_id = need_of(pod).slice_id
-        except NotProvidable:
-            return []
+        slice_id = slice_id_of(pod)
         return [
             node["metadata"]["name"]
             for node in self._store.view(NODES)[0]
@@ -190,10 +186,5 @@ class Autoscaler(Controller):
         return None
 
     def _pods_of(self, slice_id: str) -> list[Object]:
-        found = []
-        for pod in self._store.view(PODS)[0]:
-            if tpu_chips(pod):
-                with contextlib.suppress(NotProvidable):
-                    if need_of(pod).slice_id == slice_id:
-                        found.append(pod)
-        return found
+        pods = self._store.view(PODS)[0]
+        return [pod for pod in pods if slice_id_of(pod) == slice_id and tpu_chips(pod)]

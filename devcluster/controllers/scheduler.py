@@ -14,6 +14,7 @@ from devcluster.capacity import (
     Capacity,
     NotProvidable,
     need_of,
+    slice_id_of,
     tpu_chips,
 )
 from devcluster.clock import Clock
@@ -53,8 +54,10 @@ class Scheduler(Controller):
         if resource is PODS and is_waiting(obj):
             yield obj["metadata"]["namespace"], obj["metadata"]["name"]
         elif resource is NODES:
-            for pod in self._store.view(PODS)[0]:
-                if is_waiting(pod):
+            # Only the pods of the slice that this host is for: no other pod can use it.
+            slice_id = (obj["metadata"].get("annotations") or {}).get(SLICE_NOTE)
+            for pod in self._store.view(PODS)[0] if slice_id else ():
+                if is_waiting(pod) and slice_id_of(pod) == slice_id:
                     yield pod["metadata"]["namespace"], pod["metadata"]["name"]
 
     def reconcile(self, key: Key) -> float | None:
