@@ -146,17 +146,19 @@ def _own(kube: KubeGateway, companion: Mapping[str, object], job: Mapping[str, o
     )
 
 
-# What an attempt may leave in the cluster, in the order of removal. Deleting the RayJob first lets KubeRay stop Ray.
+# What an attempt may leave in the cluster.
 OURS = ("RayJob", "RayCluster", "ConfigMap", "Secret", "Pod")
 
 
 def _remove(attempt: Attempt, kube: KubeGateway, renew: Callable[[], None]) -> bool:
     """Delete what is there, and look whether all is gone."""
-    renew()
-    kube.delete("RayJob", attempt.namespace, attempt.object_name)
-    for name in (f"{attempt.object_name}-code", f"{attempt.object_name}-auth"):
-        renew()
-        kube.delete("ConfigMap" if name.endswith("-code") else "Secret", attempt.namespace, name)
+    ours = _labels(attempt)
+    kube.delete("RayJob", attempt.namespace, attempt.object_name, owner_labels=ours)
+    if kube.get_ours("RayJob", attempt.namespace, attempt.object_name, ours) is None:
+        # Only now: KubeRay needs the token to stop the job, and without it keeps the RayJob for ever.
+        for kind, suffix in (("ConfigMap", "-code"), ("Secret", "-auth")):
+            renew()
+            kube.delete(kind, attempt.namespace, attempt.object_name + suffix, owner_labels=ours)
     if not _is_gone(attempt, kube):
         return False
     renew()

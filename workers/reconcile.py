@@ -8,8 +8,8 @@ from __future__ import annotations
 import logging
 
 from django.conf import settings
-from slipway.naming import ATTEMPT_LABEL, INSTANCE_LABEL, WORKLOAD_LABEL
 
+from slipway.naming import ATTEMPT_LABEL, INSTANCE_LABEL, WORKLOAD_LABEL
 from webapp.clusters.models import Cluster
 from webapp.workloads.models import Attempt
 from workers.connections import kube_for
@@ -41,9 +41,17 @@ def remove_leftovers(kube: KubeGateway) -> None:
             name = f"{metadata['namespace']}/{metadata['name']}"
             if attempt is None:
                 log.warning("%s %s carries our label but no attempt here made it.", kind, name)
-            elif attempt.ended_at is not None and "deletionTimestamp" not in metadata:
+            elif attempt.ended_at is not None and _may_go(kube, kind, attempt):
                 log.warning("%s %s outlived its attempt; deleting it.", kind, name)
-                kube.delete(kind, metadata["namespace"], metadata["name"])
+                ours = {INSTANCE_LABEL: settings.INSTANCE}
+                kube.delete(kind, metadata["namespace"], metadata["name"], owner_labels=ours)
+
+
+def _may_go(kube: KubeGateway, kind: str, attempt: Attempt) -> bool:
+    """What a RayJob needs goes after it: KubeRay cannot end the job without its token."""
+    if kind == "RayJob":
+        return True
+    return kube.get("RayJob", attempt.namespace, attempt.object_name) is None
 
 
 def _attempt_of(obj: Object) -> Attempt | None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from devcluster.testing import DevCluster
 
+from devcluster.testing import DevCluster
 from webapp.accounts.models import Team, User
 from webapp.clusters.models import Cluster
 from webapp.workloads.models import Attempt, Workload

@@ -54,6 +54,13 @@ class KubeGateway:
             return None
         return found
 
+    def get_ours(
+        self, kind: str, namespace: str, name: str, owner_labels: Mapping[str, str]
+    ) -> Object | None:
+        """The object, if it is there and carries `owner_labels`."""
+        found = self.get(kind, namespace, name)
+        return found if found is not None and _carries(found, owner_labels) else None
+
     def ensure(self, obj: Object, *, owner_labels: Mapping[str, str]) -> Object:
         """Create `obj`, or find it already made by us.
 
@@ -70,8 +77,7 @@ class KubeGateway:
             if found is None:
                 # Deleted between the two calls, or a conflict of another kind: the next round decides.
                 raise Unreachable(exc.message) from exc
-            labels = found["metadata"].get("labels", {})
-            if any(labels.get(key) != value for key, value in owner_labels.items()):
+            if not _carries(found, owner_labels):
                 raise Conflict(
                     f"A {kind} named {namespace}/{name} exists that Slipway did not make for this attempt. "
                     "Delete or rename it, then submit again."
@@ -112,12 +118,23 @@ class KubeGateway:
             content_type="application/merge-patch+json",
         )
 
-    def delete(self, kind: str, namespace: str, name: str) -> None:
-        """Ask for deletion. An object that is gone already is success."""
-        body = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
+    def delete(
+        self, kind: str, namespace: str, name: str, *, owner_labels: Mapping[str, str]
+    ) -> None:
+        """Ask for deletion of an object that carries `owner_labels`. Gone already, or not ours, is success too."""
+        found = self.get_ours(kind, namespace, name, owner_labels)
+        if found is None:
+            return
+        body = {
+            "kind": "DeleteOptions",
+            "apiVersion": "v1",
+            "propagationPolicy": "Background",
+            # Not one of the same name that somebody made in between.
+            "preconditions": {"uid": found["metadata"]["uid"]},
+        }
         try:
             self._http.json("DELETE", _path(kind, namespace, name), body=body)
-        except NotFound:
+        except (NotFound, Conflict):
             return
 
     def list(self, kind: str, *, namespace: str = "", selector: str = "") -> Listed:
@@ -154,6 +171,11 @@ class KubeGateway:
                     message = str(status.get("message", "watch error"))
                     raise Gone(message) if status.get("code") == 410 else Unreachable(message)
                 yield WatchEvent(event["type"], event["object"])
+
+
+def _carries(obj: Object, labels: Mapping[str, str]) -> bool:
+    found = obj["metadata"].get("labels") or {}
+    return all(found.get(key) == value for key, value in labels.items())
 
 
 def _lines(pieces: Iterator[bytes]) -> Iterator[bytes]:

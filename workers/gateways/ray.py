@@ -48,8 +48,13 @@ class RayGateway:
     def _log(self, media: str, submission_id: str, *, silence_s: float) -> Iterator[bytes]:
         from urllib3.exceptions import HTTPError
 
+        job = self.job(submission_id)
+        if job is None or not job.get("driver_node_id"):
+            raise NotFound(f"Ray has no driver of job {submission_id} yet.")
         query = {
-            "submission_id": submission_id,
+            # Ray 2.60 answers 500 to a submission id alone: it wants to be told the node.
+            "node_id": str(job["driver_node_id"]),
+            "filename": f"job-driver-{submission_id}.log",
             "lines": "-1",
             "interval": str(FOLLOW_INTERVAL_S),
             "timeout": "10",

@@ -7,9 +7,9 @@ from collections import defaultdict
 from datetime import datetime
 
 from django.db.models import QuerySet
+
 from slipway.naming import ATTEMPT_LABEL, WORKLOAD_LABEL
 from slipway.observe import seen_cluster, seen_event, seen_job, seen_pod
-
 from webapp.clusters.models import Cluster
 from webapp.workloads import actions
 from webapp.workloads.models import Attempt

@@ -16,8 +16,8 @@ django.setup()
 from django.conf import settings  # noqa: E402
 from django.db import DatabaseError, close_old_connections  # noqa: E402
 from django.utils import timezone  # noqa: E402
-from slipway.naming import INSTANCE_LABEL  # noqa: E402
 
+from slipway.naming import INSTANCE_LABEL  # noqa: E402
 from webapp.clusters.models import Cluster  # noqa: E402
 from workers.connections import kube_for  # noqa: E402
 from workers.watch import lease  # noqa: E402
