@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from slipway.compute_class import ComputeClassSpec
 from slipway.errors import FieldErrors
 from webapp.accounts import access
+from webapp.accounts.http import PageRequest
 from webapp.classes import actions
 from webapp.classes.forms import ClassEditor
 from webapp.classes.models import ComputeClass
 
 
 @require_GET
-def index(request: HttpRequest) -> HttpResponse:
+def index(request: PageRequest) -> HttpResponse:
     found = ComputeClass.objects.visible_to(request.user).prefetch_related("teams")
     rows = [(row, row.as_spec()) for row in found]
     may_manage = access.can(request.user, "manage", access.PLATFORM)
@@ -23,7 +24,7 @@ def index(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-def new(request: HttpRequest) -> HttpResponse:
+def new(request: PageRequest) -> HttpResponse:
     access.require(request.user, "manage", access.PLATFORM)
     if request.method == "GET":
         return _page(request, ClassEditor(), None)
@@ -31,7 +32,7 @@ def new(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-def edit(request: HttpRequest, name: str) -> HttpResponse:
+def edit(request: PageRequest, name: str) -> HttpResponse:
     row = access.get_or_404(request.user, "manage", ComputeClass.objects.all(), name=name)
     if request.method == "GET":
         initial = {
@@ -45,13 +46,13 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_POST
-def delete(request: HttpRequest, name: str) -> HttpResponse:
+def delete(request: PageRequest, name: str) -> HttpResponse:
     row = access.get_or_404(request.user, "manage", ComputeClass.objects.all(), name=name)
     actions.delete(by=request.user, compute_class=row)
     return redirect("classes:list")
 
 
-def _post(request: HttpRequest, row: ComputeClass | None) -> HttpResponse:
+def _post(request: PageRequest, row: ComputeClass | None) -> HttpResponse:
     editor = ClassEditor.of(request.POST)
     move = request.POST.get("move", "")
     if move:
@@ -63,7 +64,7 @@ def _post(request: HttpRequest, row: ComputeClass | None) -> HttpResponse:
 
 
 def _saved(
-    request: HttpRequest, editor: ClassEditor, spec: ComputeClassSpec, row: ComputeClass | None
+    request: PageRequest, editor: ClassEditor, spec: ComputeClassSpec, row: ComputeClass | None
 ) -> bool:
     values = editor.form.cleaned_data
     try:
@@ -81,7 +82,7 @@ def _saved(
 
 
 def _page(
-    request: HttpRequest, editor: ClassEditor, row: ComputeClass | None, status: int = 200
+    request: PageRequest, editor: ClassEditor, row: ComputeClass | None, status: int = 200
 ) -> HttpResponse:
     context = {"form": editor.form, "rules": editor.rules, "row": row}
     return render(request, "classes/edit.html", context, status=status)

@@ -92,9 +92,17 @@ class WorkloadForm(forms.Form):
     preview: Preview | None = None
     bundle: code.Bundle | None = None
 
-    def __init__(self, *args: Any, team: Team, user: User, **kwargs: Any) -> None:
-        initial = {"uid": new_workload_uid(os.urandom), **(kwargs.pop("initial", None) or {})}
-        super().__init__(*args, initial=initial, **kwargs)
+    def __init__(
+        self,
+        data: Any = None,
+        files: Any = None,
+        *,
+        team: Team,
+        user: User,
+        initial: Mapping[str, Any] | None = None,
+    ) -> None:
+        first = {"uid": new_workload_uid(os.urandom), **(initial or {})}
+        super().__init__(data, files, initial=first)
         self._team = team
         self._user = user
         classes = ComputeClass.objects.usable_by(team)
@@ -155,7 +163,7 @@ class WorkloadForm(forms.Form):
         return uid
 
     def _bundle(self, cleaned: Mapping[str, Any]) -> code.Bundle | None:
-        upload: UploadedFile | None = cleaned.get("upload")
+        upload: UploadedFile[bytes] | None = cleaned.get("upload")
         if upload and cleaned["script"].strip():
             raise FieldErrors(
                 {"upload": ("Give a script or a zip, not both. Empty one of the two.",)}

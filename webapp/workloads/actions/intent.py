@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+
 from slipway.errors import FieldErrors
 from slipway.naming import object_name
 from slipway.request import WorkloadRequest
-
 from webapp import dispatch
 from webapp.accounts.models import Team, User
 from webapp.audit import models as audit

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from django.db import transaction
 from django.utils import timezone
+
 from slipway.lifecycle import State
 from slipway.observe import SeenCluster, SeenEvent, SeenJob, SeenPod
-
 from webapp.live import hub
 from webapp.workloads.actions.fold import refold
 from webapp.workloads.actions.timeline import note, note_event

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.utils import timezone
-from slipway.observe import SeenEvent
 
+from slipway.observe import SeenEvent
 from webapp.workloads.models import Attempt, TimelineEntry
 
 # What a person reads in one line; the raw object stays in the cluster.

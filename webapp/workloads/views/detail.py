@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.http import (
     Http404,
-    HttpRequest,
     HttpResponse,
     HttpResponseBase,
     JsonResponse,
@@ -14,18 +13,19 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from webapp.accounts import access
+from webapp.accounts.http import PageRequest
 from webapp.workloads import actions, queries
 from webapp.workloads.models import Attempt, Workload
 from webapp.workloads.page import attempt_of, slices_of, status_context, timeline_of
 from webapp.workloads.preview import as_yaml
 
 
-def _workload(request: HttpRequest, uid: str, action: access.Action = "view") -> Workload:
+def _workload(request: PageRequest, uid: str, action: access.Action = "view") -> Workload:
     visible = Workload.objects.visible_to(request.user).for_page()
     return access.get_or_404(request.user, action, visible, uid=uid)
 
 
-def _attempt(request: HttpRequest, workload: Workload) -> Attempt:
+def _attempt(request: PageRequest, workload: Workload) -> Attempt:
     attempt = attempt_of(workload, request.GET.get("attempt", ""))
     if attempt is None:
         raise Http404
@@ -33,7 +33,7 @@ def _attempt(request: HttpRequest, workload: Workload) -> Attempt:
 
 
 @require_GET
-def detail(request: HttpRequest, uid: str) -> HttpResponse:
+def detail(request: PageRequest, uid: str) -> HttpResponse:
     workload = _workload(request, uid)
     attempt = _attempt(request, workload)
     context = {
@@ -48,14 +48,14 @@ def detail(request: HttpRequest, uid: str) -> HttpResponse:
 
 
 @require_GET
-def status(request: HttpRequest, uid: str) -> HttpResponse:
+def status(request: PageRequest, uid: str) -> HttpResponse:
     workload = _workload(request, uid)
     context = status_context(request.user, workload, _attempt(request, workload))
     return render(request, "workloads/_status.html", context)
 
 
 @require_GET
-def status_json(request: HttpRequest, uid: str) -> JsonResponse:
+def status_json(request: PageRequest, uid: str) -> JsonResponse:
     """For scripts that wait: state, reason, and which hosts are ready."""
     workload = _workload(request, uid)
     attempt = _attempt(request, workload)
@@ -81,7 +81,7 @@ def status_json(request: HttpRequest, uid: str) -> JsonResponse:
 
 
 @require_GET
-def slices(request: HttpRequest, uid: str) -> HttpResponse:
+def slices(request: PageRequest, uid: str) -> HttpResponse:
     workload = _workload(request, uid)
     attempt = _attempt(request, workload)
     context = {"workload": workload, "attempt": attempt, "slices": slices_of(attempt)}
@@ -89,14 +89,14 @@ def slices(request: HttpRequest, uid: str) -> HttpResponse:
 
 
 @require_GET
-def timeline(request: HttpRequest, uid: str) -> HttpResponse:
+def timeline(request: PageRequest, uid: str) -> HttpResponse:
     workload = _workload(request, uid)
     context = {"workload": workload, "timeline": timeline_of(workload)}
     return render(request, "workloads/_timeline.html", context)
 
 
 @require_GET
-def log(request: HttpRequest, uid: str) -> JsonResponse:
+def log(request: PageRequest, uid: str) -> JsonResponse:
     attempt = _attempt(request, _workload(request, uid))
     after = request.GET.get("after", "0")
     if not after.isdecimal() or len(after) > 15:
@@ -106,7 +106,7 @@ def log(request: HttpRequest, uid: str) -> JsonResponse:
 
 
 @require_GET
-def log_download(request: HttpRequest, uid: str) -> HttpResponseBase:
+def log_download(request: PageRequest, uid: str) -> HttpResponseBase:
     attempt = _attempt(request, _workload(request, uid))
     response = StreamingHttpResponse(
         (bytes(piece) for piece in queries.log_bytes(attempt)),
@@ -116,7 +116,7 @@ def log_download(request: HttpRequest, uid: str) -> HttpResponseBase:
 
 
 @require_GET
-def manifest(request: HttpRequest, uid: str) -> HttpResponseBase:
+def manifest(request: PageRequest, uid: str) -> HttpResponseBase:
     attempt = _attempt(request, _workload(request, uid))
     response = HttpResponse(
         as_yaml(attempt.manifest), content_type="application/yaml; charset=utf-8"
@@ -125,7 +125,7 @@ def manifest(request: HttpRequest, uid: str) -> HttpResponseBase:
 
 
 @require_GET
-def code_download(request: HttpRequest, uid: str) -> HttpResponseBase:
+def code_download(request: PageRequest, uid: str) -> HttpResponseBase:
     workload = _workload(request, uid)
     if workload.code is None:
         raise Http404
@@ -134,14 +134,14 @@ def code_download(request: HttpRequest, uid: str) -> HttpResponseBase:
 
 
 @require_POST
-def stop(request: HttpRequest, uid: str) -> HttpResponse:
+def stop(request: PageRequest, uid: str) -> HttpResponse:
     workload = _workload(request, uid, "stop")
     actions.stop(by=request.user, workload=workload)
     return redirect(workload)
 
 
 @require_POST
-def delete(request: HttpRequest, uid: str) -> HttpResponse:
+def delete(request: PageRequest, uid: str) -> HttpResponse:
     workload = _workload(request, uid, "delete")
     actions.delete(by=request.user, workload=workload)
     return redirect("workloads:list")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from webapp.accounts.http import PageRequest
 from webapp.workloads.filters import WorkloadFilter
 from webapp.workloads.models import Workload
 
@@ -14,7 +15,7 @@ PAGE_SIZE = 25
 
 
 @require_GET
-def index(request: HttpRequest) -> HttpResponse:
+def index(request: PageRequest) -> HttpResponse:
     found = WorkloadFilter(request.GET, user=request.user)
     page = Paginator(found.rows(), PAGE_SIZE).get_page(request.GET.get("page"))
     teams = found.teams()

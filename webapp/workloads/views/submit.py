@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from slipway.errors import FieldErrors
 from webapp.accounts import access
+from webapp.accounts.http import PageRequest
 from webapp.accounts.models import Team
 from webapp.workloads import actions, code, templates
 from webapp.workloads.drawing import draw_slice
@@ -16,7 +17,7 @@ from webapp.workloads.models import Workload
 
 
 @require_GET
-def new(request: HttpRequest, team_slug: str) -> HttpResponse:
+def new(request: PageRequest, team_slug: str) -> HttpResponse:
     team = access.get_or_404(request.user, "submit", Team.objects.all(), slug=team_slug)
     chosen = templates.template(request.GET.get("template", ""))
     form = WorkloadForm(team=team, user=request.user, initial=chosen.initial if chosen else None)
@@ -24,7 +25,7 @@ def new(request: HttpRequest, team_slug: str) -> HttpResponse:
 
 
 @require_GET
-def clone(request: HttpRequest, uid: str) -> HttpResponse:
+def clone(request: PageRequest, uid: str) -> HttpResponse:
     workload = access.get_or_404(
         request.user, "submit", Workload.objects.visible_to(request.user), uid=uid
     )
@@ -36,7 +37,7 @@ def clone(request: HttpRequest, uid: str) -> HttpResponse:
 
 
 @require_POST
-def plan(request: HttpRequest, team_slug: str) -> HttpResponse:
+def plan(request: PageRequest, team_slug: str) -> HttpResponse:
     """The plan panel for the form as it is now. Nothing is stored."""
     team = access.get_or_404(request.user, "submit", Team.objects.all(), slug=team_slug)
     form = WorkloadForm(request.POST, request.FILES, team=team, user=request.user)
@@ -45,7 +46,7 @@ def plan(request: HttpRequest, team_slug: str) -> HttpResponse:
 
 
 @require_POST
-def submit(request: HttpRequest, team_slug: str) -> HttpResponse:
+def submit(request: PageRequest, team_slug: str) -> HttpResponse:
     team = access.get_or_404(request.user, "submit", Team.objects.all(), slug=team_slug)
     form = WorkloadForm(request.POST, request.FILES, team=team, user=request.user)
     if not form.is_valid() or form.preview is None:
@@ -66,7 +67,7 @@ def submit(request: HttpRequest, team_slug: str) -> HttpResponse:
 
 
 def _page(
-    request: HttpRequest,
+    request: PageRequest,
     team: Team,
     form: WorkloadForm,
     chosen: templates.JobTemplate | None,
@@ -84,7 +85,7 @@ def _page(
     return render(request, "workloads/new.html", context, status=status)
 
 
-def _planned(form: WorkloadForm, team: Team, request: HttpRequest) -> WorkloadForm:
+def _planned(form: WorkloadForm, team: Team, request: PageRequest) -> WorkloadForm:
     """The same form with a plan of its initial values, when these make one; without error marks when not."""
     values = {name: form[name].value() for name in form.fields if form[name].value() is not None}
     bound = WorkloadForm(values, team=team, user=request.user)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from slipway.errors import FieldErrors
 
+from slipway.errors import FieldErrors
 from webapp.workloads import request_file
 from webapp.workloads.preview import as_yaml
 
