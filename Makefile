@@ -30,6 +30,7 @@ lock: ## write the hashed locks from requirements/*.in
 	@.venv/bin/python -m pip install --quiet uv
 	@.venv/bin/uv pip compile --quiet --generate-hashes --python-version 3.11 requirements/run.in -o requirements/run.txt
 	@.venv/bin/uv pip compile --quiet --generate-hashes --python-version 3.11 requirements/dev.in -o requirements/dev.txt
+	@.venv/bin/uv pip compile --quiet --generate-hashes --python-version 3.11 requirements/production.in -o requirements/production.txt
 
 clean: ## remove all state (var/)
 	@$(RUN) clean

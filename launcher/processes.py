@@ -43,7 +43,7 @@ def infrastructure(ports: dict[str, Port], max_hosts: str) -> list[Process]:
                 str(PYTHON), "-m", "devcluster", "serve", "--state-dir", str(DEVCLUSTER), "--port", str(cluster.number),
                 "--mode", "ray", "--max-hosts", max_hosts, "--kubeconfig", str(KUBECONFIG),
             ),
-            f"http://127.0.0.1:{cluster.number}/readyz",
+            f"https://127.0.0.1:{cluster.number}/readyz",
         ),
     ]  # fmt: skip
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import fcntl
 import json
 import os
 import signal
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +18,7 @@ from launcher.child import Child
 from launcher.errors import Stop
 from launcher.processes import Process
 
+_PR_SET_CHILD_SUBREAPER = 36
 READY_S = 60.0
 END_S = 15.0
 
@@ -38,6 +42,7 @@ class Supervisor:
             raise Stop(
                 "Slipway runs already, from this folder. Stop it with Ctrl-C there, or: make down"
             ) from exc
+        _adopt_orphans()
         end_former_life(self._run / "pids.json")
         (self._run / "supervisor").write_text(str(os.getpid()))
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -83,6 +88,7 @@ class Supervisor:
                 if told:
                     self._record()
                     print(f"  {time.strftime('%H:%M:%S')} {told}", flush=True)
+            _bury_orphans({child.pid for child in self._children})
             time.sleep(0.5)
 
     def end(self) -> None:
@@ -129,6 +135,25 @@ def started_at(pid: int) -> int:
     except OSError:
         return 0
     return int(stat.rpartition(")")[2].split()[19])
+
+
+def _adopt_orphans() -> None:
+    """What a killed child leaves becomes ours, so that its dead do not stay in the process table."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def _bury_orphans(own: set[int]) -> None:
+    """Collect the exit of dead processes that are not our own children (these have their Popen)."""
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        pid = int(entry.parent.name)
+        if fields[0] == "Z" and int(fields[1]) == os.getpid() and pid not in own:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
 
 
 def _why_not(child: Child, log: Path) -> str:

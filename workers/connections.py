@@ -39,9 +39,9 @@ def _transport(cluster: Cluster) -> Transport:
     file = cluster.kubeconfig_file
     # A rewritten kubeconfig (new port, new token) gets a new client.
     changed = Path(file).stat().st_mtime_ns if file and Path(file).exists() else 0
-    return _cached(file, cluster.kubeconfig(), changed)
+    return _cached(file, cluster.kubeconfig(), cluster.kubeconfig_context, changed)
 
 
 @lru_cache(maxsize=32)
-def _cached(file: str, text: str, changed: int) -> Transport:
-    return Transport(kubeconfig_file=file, kubeconfig=text)
+def _cached(file: str, text: str, context: str, changed: int) -> Transport:
+    return Transport(kubeconfig_file=file, kubeconfig=text, context=context)

@@ -15,6 +15,8 @@ class Cluster(models.Model):
     title = models.CharField(max_length=80)
     kubeconfig_file = models.CharField(max_length=400, blank=True)
     kubeconfig_encrypted = models.TextField(blank=True)
+    # Which context of it is Slipway's; "" for the current one.
+    kubeconfig_context = models.CharField(max_length=100, blank=True)
     ray_image = models.CharField(max_length=200, default="rayproject/ray:2.60.0-py311")
     ray_version = models.CharField(max_length=20, default="2.60.0")
     is_emulated = models.BooleanField(default=False)

@@ -22,7 +22,9 @@ READ_TIMEOUT_S = 8.0
 class Transport:
     """Credentials and connections for one cluster. Safe to share between threads."""
 
-    def __init__(self, *, kubeconfig_file: str = "", kubeconfig: str = "") -> None:
+    def __init__(
+        self, *, kubeconfig_file: str = "", kubeconfig: str = "", context: str = ""
+    ) -> None:
         # The client takes seconds and tens of megabytes to import, so only who calls a cluster pays.
         from kubernetes import config
         from ruamel.yaml import YAML
@@ -30,10 +32,12 @@ class Transport:
         try:
             if kubeconfig:
                 self._api = config.new_client_from_config_dict(
-                    YAML(typ="safe").load(kubeconfig), persist_config=False
+                    YAML(typ="safe").load(kubeconfig), context=context or None, persist_config=False
                 )
             else:
-                self._api = config.new_client_from_config(kubeconfig_file, persist_config=False)
+                self._api = config.new_client_from_config(
+                    kubeconfig_file, context=context or None, persist_config=False
+                )
         except (config.ConfigException, OSError, ValueError) as exc:
             raise Unreachable(f"The cluster's kubeconfig cannot be used: {exc}") from exc
 

@@ -45,6 +45,8 @@ class Command(BaseCommand):
             defaults={
                 "title": "devcluster (emulated)",
                 "kubeconfig_file": options["kubeconfig"],
+                # Its rights are what Slipway needs and no more.
+                "kubeconfig_context": "slipway",
                 "is_emulated": True,
             },
         )
