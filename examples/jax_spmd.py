@@ -7,6 +7,9 @@ at once with the batch split over all devices. It fails if its hosts are not all
 import os
 import time
 
+# Ray folds lines that are alike; here each rank is to be seen. Ray reads this when it is imported.
+os.environ.setdefault("RAY_DEDUP_LOGS", "0")
+
 import jax
 import jax.numpy as jnp
 import ray
