@@ -97,7 +97,7 @@ class Attempt(models.Model):
                 fields=["namespace", "object_name"], name="one_attempt_per_object"
             ),
             models.CheckConstraint(
-                condition=Q(ended_at=None) | Q(state__in=[state.value for state in TERMINAL]),
+                condition=Q(ended_at=None) | Q(state__in=sorted(state.value for state in TERMINAL)),
                 name="ended_only_in_an_end_state",
             ),
         ]
