@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 from hypothesis import strategies as st
 
 from slipway.catalog import CATALOG
 from slipway.naming import Target
-from slipway.request import CodeRef, Provisioning, WorkloadRequest
+from slipway.request import Provisioning, WorkloadRequest
+from tests.requests import request
 
 TARGET = Target(
     instance="tests",
@@ -21,28 +19,6 @@ TARGET = Target(
     ray_image="rayproject/ray:2.60.0-py311",
     ray_version="2.60.0",
 )
-
-
-def request(**changes: Any) -> WorkloadRequest:
-    plain = WorkloadRequest(
-        name="train",
-        team="research",
-        kind="job",
-        compute_class=None,
-        generation="v6e",
-        topology="4x4",
-        machine_type=None,
-        provisioning=Provisioning.ON_DEMAND,
-        reservation=None,
-        slices=1,
-        entrypoint="python main.py",
-        code=CodeRef("0" * 64, 100, ("main.py",)),
-        pip=(),
-        env=(),
-        max_run_seconds=3600,
-        retries=0,
-    )
-    return replace(plain, **changes)
 
 
 ALL_SHAPES = [shape for name in CATALOG.generations for shape in CATALOG.shapes(name)]

@@ -17,7 +17,8 @@ from slipway.manifests import companions_for, compute_class_manifest, manifest_f
 from slipway.naming import MAX_OBJECT_NAME
 from slipway.plan import plan
 from slipway.request import Provisioning, WorkloadRequest
-from tests.slipway.conftest import TARGET, request, requests
+from tests.requests import request
+from tests.slipway.conftest import TARGET, requests
 
 
 def manifest(asked: WorkloadRequest) -> dict[str, Any]:

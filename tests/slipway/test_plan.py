@@ -10,7 +10,8 @@ from slipway.compute_class import ClassRule, ComputeClassSpec, validate_class
 from slipway.errors import FieldErrors
 from slipway.plan import MAX_HOSTS, plan
 from slipway.request import Provisioning, WorkloadRequest
-from tests.slipway.conftest import request, requests
+from tests.requests import request
+from tests.slipway.conftest import requests
 
 
 def rule(provisioning: str, topology: str = "4x4", **more: object) -> ClassRule:

@@ -9,7 +9,8 @@ import pytest
 from django.core.management import call_command
 from ruamel.yaml import YAML
 
-from slipway.request import Provisioning, WorkloadRequest
+from slipway.request import Provisioning
+from tests.requests import request
 from webapp.accounts.models import Team, User
 from webapp.clusters.models import Cluster
 from webapp.workloads import actions, code
@@ -49,26 +50,16 @@ def test_render_of_a_stored_workload_is_what_will_be_applied(
     tmp_path: Path, research: Team, cluster: Cluster, dev: User
 ) -> None:
     bundle = code.bundle_from_script('print("hello")\n')
-    request = WorkloadRequest(
+    asked = request(
         name="from-a-file",
-        team="research",
-        kind="job",
-        compute_class=None,
-        generation="v6e",
-        topology="4x4",
-        machine_type=None,
         provisioning=Provisioning.SPOT,
-        reservation=None,
-        slices=1,
-        entrypoint="python main.py",
         code=bundle.ref(),
         pip=("optax==0.2.5",),
         env=(("STEPS", "30"),),
         max_run_seconds=1800,
         retries=1,
     )
-    request = WorkloadRequest.from_mapping(request.to_mapping())
-    actions.submit(by=dev, team=research, request=request, bundle=bundle, uid="abcd2345")
+    actions.submit(by=dev, team=research, request=asked, bundle=bundle, uid="abcd2345")
     out, err, status = render(tmp_path, REQUEST, "--id", "abcd2345", "--owner", "dev")
     assert (err, status) == ("", 0)
     assert YAML(typ="safe").load(out) == Attempt.objects.get().manifest
