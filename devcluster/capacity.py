@@ -61,8 +61,8 @@ MACHINES: tuple[Machine, ...] = (
     Machine("ct6e-standard-1t", "tpu-v6e-slice", 1, 44, 176, "v6e", 1),
     Machine("ct6e-standard-4t", "tpu-v6e-slice", 4, 180, 720, "v6e", 1),
     Machine("ct6e-standard-8t", "tpu-v6e-slice", 8, 180, 1440, "v6e", 1),
-    Machine("tpu7x-standard-1t", "tpu7x", 1, 56, 240, "tpu7x", 2),
-    Machine("tpu7x-standard-4t", "tpu7x", 4, 224, 960, "tpu7x", 2),
+    Machine("tpu7x-standard-1t", "tpu7x", 1, 56, 248, "tpu7x", 2),
+    Machine("tpu7x-standard-4t", "tpu7x", 4, 224, 992, "tpu7x", 2),
 )
 
 

@@ -139,7 +139,7 @@ STORAGES = {
 }
 
 # An upload above this is refused while it is read; webapp/workloads/code.py refuses far smaller ones with a reason.
-DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
+DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 FILE_UPLOAD_TEMP_DIR = None
 
