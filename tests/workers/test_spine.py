@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 import pytest
+from django.test import Client
 
 from tests.factories import a_workload
 from tests.workers.conftest import Stage
@@ -62,17 +63,19 @@ def test_the_object_on_the_server_is_what_the_preview_said(
     assert applied == attempt.manifest
 
 
-def test_three_of_four_hosts_are_not_running(stage: Stage, dev: User, research: Team) -> None:
-    stage.dev.hold_hosts(1)
+def test_three_of_four_hosts_are_not_running_and_the_page_names_the_missing_one(
+    stage: Stage, dev: User, research: Team, client: Client
+) -> None:
+    stage.dev.hold_host_index(2)
     workload = a_workload(by=dev, team=research)
     stage.turn(10)
     stage.dev.advance(30)
     stage.turn(2)
-    workload.refresh_from_db()
-    attempt = workload.attempts.get()
-    assert workload.state == "waiting"
-    assert "3 of 4 hosts ready" in sentence(attempt)
-    assert "google.com/tpu" in sentence(attempt)
+    client.force_login(dev)
+    page = client.get(workload.get_absolute_url()).content.decode()
+    assert "3 of 4 hosts ready, waiting for host 2:" in page
+    assert "Insufficient google.com/tpu" in page
+    assert '<span class="state warn big">Waiting</span>' in page
     stage.dev.release()
     stage.until(workload, "running")
 
