@@ -30,13 +30,14 @@ def log_part(attempt: Attempt, after: int, limit: int = 256 * 1024) -> LogPart:
         at += len(piece)
         if len(data) >= limit:
             break
+    has_more = len(data) >= limit
     is_over = attempt.archived_at is not None or attempt.ended_at is not None
-    if not is_over or len(data) >= limit:
-        # Half a line (or half a character) waits for its other half.
+    if has_more or not is_over:
+        # Half a line (or half a character) waits for its other half, unless it alone fills a piece.
         cut = data.rfind(b"\n") + 1
-        data = data[:cut] if cut else (data if len(data) >= limit else bytearray())
+        data = data[:cut] if cut or not has_more else data
     text = data.decode("utf-8", errors="replace")
-    return LogPart(text, after + len(data), is_over and len(data) < limit)
+    return LogPart(text, after + len(data), is_over and not has_more)
 
 
 def log_bytes(attempt: Attempt) -> list[memoryview]:
