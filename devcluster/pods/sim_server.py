@@ -150,7 +150,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _log(self, query: dict[str, list[str]], *, follow: bool) -> None:
         """A driver's log. As in Ray 2.60, a submission id alone is an error: the node must be named too."""
         named = query.get("node_ip", [""])[0], query.get("node_id", [""])[0]
-        if named == ("", ""):
+        # An interval is for streams; Ray 2.60 asserts that a file has none.
+        if named == ("", "") or ("interval" in query and not follow):
             self._text(500, "500 Internal Server Error\n\nServer got itself in trouble")
             return
         if named[0] != self._ray.node_ip and named[1] != self._ray.node_id:

@@ -56,9 +56,11 @@ class RayGateway:
             "node_id": str(job["driver_node_id"]),
             "filename": f"job-driver-{submission_id}.log",
             "lines": "-1",
-            "interval": str(FOLLOW_INTERVAL_S),
             "timeout": "10",
         }
+        if media == "stream":
+            # With a file Ray answers 500 to it.
+            query["interval"] = str(FOLLOW_INTERVAL_S)
         with self._http.open(
             "GET",
             f"{self._base}/api/v0/logs/{media}",
