@@ -28,8 +28,11 @@ class HostCell:
 
 @dataclass(frozen=True)
 class SliceView:
+    """`count` is how many hosts are ready; of an attempt that is over, how many were."""
+
     record: Slice
     total: int
+    count: int
     drawing: Drawing | None
     cells: tuple[HostCell, ...]
 
@@ -73,9 +76,10 @@ def slices_of(attempt: Attempt) -> list[SliceView]:
     views = []
     for index in range(attempt.slices):
         record = records.get(index) or Slice(attempt=attempt, index=index, hosts=_unseen(attempt))
-        views.append(
-            SliceView(record, attempt.hosts_per_slice, drawing, tuple(_cells(record, drawing)))
-        )
+        key = "ready" if attempt.ended_at is None else "was_ready"
+        count = sum(1 for host in record.hosts if host.get(key))
+        cells = tuple(_cells(record, drawing))
+        views.append(SliceView(record, attempt.hosts_per_slice, count, drawing, cells))
     return views
 
 

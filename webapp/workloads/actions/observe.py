@@ -144,7 +144,8 @@ def _host(pod: SeenPod | None, known: dict[str, object], is_ending: bool) -> dic
         "node": pod.node,
         "ip": pod.ip,
         "phase": "Ending" if pod.deleting else pod.phase,
-        "ready": pod.ready and not pod.deleting,
+        "ready": pod.is_up,
+        "was_ready": pod.is_up or bool(known.get("was_ready")),
         "reason": pod.reason,
         "message": pod.message,
     }
