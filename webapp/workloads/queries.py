@@ -36,7 +36,8 @@ def log_part(attempt: Attempt, after: int, limit: int = 256 * 1024) -> LogPart:
         # Half a line (or half a character) waits for its other half, unless it alone fills a piece.
         cut = data.rfind(b"\n") + 1
         data = data[:cut] if cut or not has_more else data
-    text = data.decode("utf-8", errors="replace")
+    # Browsers drop NUL from a page without a trace; what was there is marked instead.
+    text = data.decode("utf-8", errors="replace").replace("\x00", "\ufffd")
     return LogPart(text, after + len(data), is_over and not has_more)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 
 from django.db import close_old_connections, connection
 
@@ -18,9 +17,6 @@ from workers.gateways.errors import GatewayError
 log = logging.getLogger(__name__)
 
 LOOK_S = 1.0
-# One write for what comes within this time: a chatty log must not become a row per line.
-GATHER_S = 0.4
-GATHER_BYTES = 64 * 1024
 RETRY_S = 2.0
 
 
@@ -73,19 +69,17 @@ def following(cluster: Cluster) -> list[Attempt]:
 
 
 def follow_once(attempt: Attempt) -> None:
-    """Read the log from its start to where the line ends, storing what is new. Raises GatewayError."""
+    """Read the log from its start to where the line ends, storing what is new. Raises GatewayError.
+
+    Ray sends what was added twice a second at most, so a chatty log does not become a row per line.
+    """
     job = attempt.snapshot().seen.job
-    assert job is not None
-    at, waiting, since = 0, bytearray(), time.monotonic()
-    try:
-        for piece in ray_for(attempt, job.cluster_name).follow_log(attempt.object_name):
-            waiting += piece
-            if len(waiting) >= GATHER_BYTES or time.monotonic() - since >= GATHER_S:
-                actions.append_log(attempt.pk, at, bytes(waiting))
-                at, waiting, since = at + len(waiting), bytearray(), time.monotonic()
-    finally:
-        if waiting:
-            actions.append_log(attempt.pk, at, bytes(waiting))
+    if job is None:
+        return
+    at = 0
+    for piece in ray_for(attempt, job.cluster_name).follow_log(attempt.object_name):
+        actions.append_log(attempt.pk, at, piece)
+        at += len(piece)
 
 
 def _is_followed(attempt: Attempt) -> bool:
