@@ -41,7 +41,7 @@ def leaves(kind: str, obj: Object) -> dict[Path, Any]:
     body = {k: v for k, v in obj.items() if k not in ("apiVersion", "kind", "metadata")}
     if metadata:
         body["metadata"] = metadata
-    return dict(_walk(Field(Type("struct", kind)), body, ()))
+    return dict(_walk(Field(Type("struct", kind)), body, ())) if body else {}
 
 
 def _walk(field: Field, value: Any, path: Path) -> Iterator[tuple[Path, Any]]:

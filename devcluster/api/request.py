@@ -11,6 +11,7 @@ from typing import Any
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
+from devcluster.api import protobuf
 from devcluster.errors import BadRequest, StoreError
 from devcluster.resources import NAMESPACES, Resource, find
 
@@ -150,19 +151,34 @@ async def read_body(request: Request) -> Any:
     if not raw.strip():
         return None
     media_type = request.headers.get("content-type", "application/json").split(";")[0].strip()
-    if "protobuf" in media_type or "cbor" in media_type:
-        message = (
-            "the body of the request was in an unknown format - accepted media types include: "
-        )
-        raise StoreError(
-            415, "UnsupportedMediaType", message + "application/json, application/yaml"
-        )
+    if media_type == protobuf.MEDIA_TYPE:
+        return _read_protobuf(raw)
+    if "cbor" in media_type:
+        raise _unsupported()
     try:
         return json.loads(raw)
     except ValueError as exc:
         if "yaml" not in media_type:
             raise BadRequest(f"couldn't get version/kind; json parse error: {exc}") from exc
     return _read_yaml(raw)
+
+
+def _read_protobuf(raw: bytes) -> Any:
+    try:
+        found = protobuf.decode(raw)
+    except (ValueError, IndexError) as exc:
+        raise BadRequest(f"the protobuf body can't be decoded: {exc}") from exc
+    if found is None:
+        raise _unsupported()
+    return found
+
+
+def _unsupported() -> StoreError:
+    known = "application/json, application/yaml"
+    message = (
+        f"the body of the request was in an unknown format - accepted media types include: {known}"
+    )
+    return StoreError(415, "UnsupportedMediaType", message)
 
 
 def _read_yaml(raw: bytes) -> Any:
