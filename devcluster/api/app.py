@@ -62,6 +62,8 @@ class Api:
             routes=[
                 *(Route(path, _healthy) for path in ("/healthz", "/livez", "/readyz")),
                 Route("/version", lambda _request: _json(discovery.VERSION)),
+                # The generated clients write it with a slash at the end.
+                Route("/version/", lambda _request: _json(discovery.VERSION)),
                 Route("/{path:path}", self.serve, methods=METHODS),
                 WebSocketRoute("/{path:path}", self.serve_websocket),
             ],
