@@ -35,8 +35,10 @@ def archive(attempt: Attempt) -> bool:
 
 def fetch(attempt: Attempt, job: SeenJob) -> int:
     """Read Ray's log from its beginning and store what is new; returns the bytes that are stored."""
-    at = 0
-    for piece in ray_for(attempt, job.cluster_name).read_log(attempt.object_name):
+    ray = ray_for(attempt, job.cluster_name)
+    driver = ray.driver(attempt.object_name)
+    at = actions.begin_log(attempt.pk, driver.run)
+    for piece in ray.read_log(driver):
         actions.append_log(attempt.pk, at, piece)
         at += len(piece)
     return stored_size(attempt.pk)

@@ -7,6 +7,7 @@ token goes in the header that Ray offers for proxies.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -17,6 +18,15 @@ from workers.gateways.transport import Transport
 FOLLOW_INTERVAL_S = 0.5
 # A job may be silent for long; then the follower connects again and goes on where it was.
 FOLLOW_SILENCE_S = 60.0
+
+
+@dataclass(frozen=True)
+class Driver:
+    """The driver of a job. `run` tells one start of the job from another under the same id."""
+
+    submission_id: str
+    node_id: str
+    run: str
 
 
 class RayGateway:
@@ -37,24 +47,28 @@ class RayGateway:
             return None
         return found if isinstance(found, dict) else None
 
-    def read_log(self, submission_id: str) -> Iterator[bytes]:
-        """The whole driver log as it is now, in pieces."""
-        return self._log("file", submission_id, silence_s=15)
-
-    def follow_log(self, submission_id: str) -> Iterator[bytes]:
-        """The driver log from its beginning, then what is added. Ends when the line is silent or cut."""
-        return self._log("stream", submission_id, silence_s=FOLLOW_SILENCE_S)
-
-    def _log(self, media: str, submission_id: str, *, silence_s: float) -> Iterator[bytes]:
-        from urllib3.exceptions import HTTPError
-
+    def driver(self, submission_id: str) -> Driver:
+        """Where the job's driver runs. Raises NotFound before there is one."""
         job = self.job(submission_id)
         if job is None or not job.get("driver_node_id"):
             raise NotFound(f"Ray has no driver of job {submission_id} yet.")
+        return Driver(submission_id, str(job["driver_node_id"]), str(job.get("start_time") or ""))
+
+    def read_log(self, driver: Driver) -> Iterator[bytes]:
+        """The whole driver log as it is now, in pieces."""
+        return self._log("file", driver, silence_s=15)
+
+    def follow_log(self, driver: Driver) -> Iterator[bytes]:
+        """The driver log from its beginning, then what is added. Ends when the line is silent or cut."""
+        return self._log("stream", driver, silence_s=FOLLOW_SILENCE_S)
+
+    def _log(self, media: str, driver: Driver, *, silence_s: float) -> Iterator[bytes]:
+        from urllib3.exceptions import HTTPError
+
         query = {
             # Ray 2.60 answers 500 to a submission id alone: it wants to be told the node.
-            "node_id": str(job["driver_node_id"]),
-            "filename": f"job-driver-{submission_id}.log",
+            "node_id": driver.node_id,
+            "filename": f"job-driver-{driver.submission_id}.log",
             "lines": "-1",
             "timeout": "10",
         }

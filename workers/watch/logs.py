@@ -76,8 +76,10 @@ def follow_once(attempt: Attempt) -> None:
     job = attempt.snapshot().seen.job
     if job is None:
         return
-    at = 0
-    for piece in ray_for(attempt, job.cluster_name).follow_log(attempt.object_name):
+    ray = ray_for(attempt, job.cluster_name)
+    driver = ray.driver(attempt.object_name)
+    at = actions.begin_log(attempt.pk, driver.run)
+    for piece in ray.follow_log(driver):
         actions.append_log(attempt.pk, at, piece)
         at += len(piece)
 

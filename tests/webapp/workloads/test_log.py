@@ -33,6 +33,19 @@ def test_bytes_that_come_again_are_stored_once(attempt: Attempt) -> None:
     assert stored(attempt) == b"one\ntwo\nthree\n"
 
 
+def test_a_second_run_of_the_job_follows_the_first_with_a_line_between(attempt: Attempt) -> None:
+    assert actions.begin_log(attempt.pk, "1000") == 0
+    actions.append_log(attempt.pk, 0, b"first run\n")
+    assert actions.begin_log(attempt.pk, "1000") == 0
+    base = actions.begin_log(attempt.pk, "2000")
+    assert actions.begin_log(attempt.pk, "2000") == base
+    actions.append_log(attempt.pk, base, b"second run\n")
+    first, told, second = stored(attempt).partition(b"[slipway] Ray's head was replaced")
+    assert first == b"first run\n\n"
+    assert told
+    assert second.endswith(b"second run\n")
+
+
 def test_a_gap_is_not_stored(attempt: Attempt) -> None:
     actions.append_log(attempt.pk, 0, b"one\n")
     assert actions.append_log(attempt.pk, 10, b"late\n") == 4

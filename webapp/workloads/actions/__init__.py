@@ -5,7 +5,7 @@ People: `submit`, `stop`, `delete`. Watchers: `record`, `append_log`. Drivers: `
 """
 
 from webapp.workloads.actions.intent import delete, stop, submit
-from webapp.workloads.actions.logs import append_log
+from webapp.workloads.actions.logs import append_log, begin_log
 from webapp.workloads.actions.observe import record
 from webapp.workloads.actions.progress import applied, applying, archived, close, refused, troubled
 
@@ -14,6 +14,7 @@ __all__ = [
     "applied",
     "applying",
     "archived",
+    "begin_log",
     "close",
     "delete",
     "record",

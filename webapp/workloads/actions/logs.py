@@ -11,6 +11,7 @@ from webapp.workloads.models.log import DRIVER
 # What Slipway keeps of one attempt's driver log. Above it the beginning stays: the first error matters most.
 MAX_LOG_BYTES = 64 * 1024 * 1024
 CHUNK_BYTES = 64 * 1024
+RESTARTED = b"\n[slipway] Ray's head was replaced, and KubeRay started the job again. Its new output follows.\n\n"
 
 
 def append_log(attempt_id: int, offset: int, data: bytes) -> int:
@@ -42,6 +43,22 @@ def append_log(attempt_id: int, offset: int, data: bytes) -> int:
     except IntegrityError:
         # Another follower was quicker with the same bytes.
         return stored_size(attempt_id)
+
+
+def begin_log(attempt_id: int, run: str) -> int:
+    """Where in the stored log the output of this run of the job begins.
+
+    KubeRay submits a job again when its head was replaced, and Ray's log then begins anew. What the first run said is
+    kept, a line says that it was cut off, and the new run follows.
+    """
+    with transaction.atomic():
+        attempt = Attempt.objects.select_for_update().get(pk=attempt_id)
+        if attempt.log_run != run:
+            size = stored_size(attempt_id)
+            attempt.log_base = append_log(attempt_id, size, RESTARTED) if size else 0
+            attempt.log_run = run
+            attempt.save(update_fields=["log_run", "log_base"])
+        return attempt.log_base
 
 
 def stored_size(attempt_id: int) -> int:

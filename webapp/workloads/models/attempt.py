@@ -80,6 +80,10 @@ class Attempt(models.Model):
     claim_token = models.CharField(max_length=36, blank=True)
     claim_until = models.DateTimeField(null=True, blank=True)
 
+    # Which run of the job the log is of, and where in the stored log that run begins.
+    log_run = models.CharField(max_length=40, blank=True)
+    log_base = models.PositiveBigIntegerField(default=0)
+
     seen = models.JSONField(default=dict)
     seen_at = models.DateTimeField(null=True, blank=True)
 
