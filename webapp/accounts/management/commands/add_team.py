@@ -37,10 +37,11 @@ class Command(BaseCommand):
             except ValidationError as exc:
                 raise CommandError("; ".join(exc.messages)) from exc
             team.save()
-        for role, usernames in (
-            (Membership.Role.LEAD, options["lead"]),
-            (Membership.Role.DEVELOPER, options["developer"]),
-        ):
+        wanted = {
+            Membership.Role.LEAD: options["lead"],
+            Membership.Role.DEVELOPER: options["developer"],
+        }
+        for role, usernames in wanted.items():
             for username in usernames:
                 Membership.objects.update_or_create(
                     user=_person(username), team=team, defaults={"role": role}
