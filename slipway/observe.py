@@ -78,6 +78,11 @@ class SeenPod(_Stored):
     def is_up(self) -> bool:
         return self.ready and not self.deleting
 
+    @property
+    def short_message(self) -> str:
+        """Without the scheduler's second sentence, on preemption, which never helps a TPU pod."""
+        return self.message.partition(" preemption:")[0].rstrip(".")
+
 
 @dataclass(frozen=True)
 class SeenEvent:

@@ -108,7 +108,7 @@ def _pod_state(pod: SeenPod) -> str:
         what = _CONTAINER_TROUBLE[pod.reason][1]
         return f"{what} ({pod.reason}{': ' + pod.message if pod.message else ''})"
     if not pod.scheduled:
-        return pod.message.rstrip(".") if pod.message else "it is not scheduled yet"
+        return pod.short_message or "it is not scheduled yet"
     return f"it starts on {pod.node}" if pod.node else "it starts"
 
 

@@ -70,9 +70,10 @@ def test_three_of_four_hosts_are_never_running() -> None:
 
 
 def test_a_host_that_does_not_fit_is_named_with_the_schedulers_words() -> None:
-    words = "0/17 nodes are available: 16 Insufficient google.com/tpu."
+    words = "0/17 nodes are available: 16 Insufficient google.com/tpu"
+    told = f"{words}. preemption: 0/17 nodes are available: 1 Preemption is not helpful for scheduling."
     stuck = host(
-        2, phase="Pending", ready=False, scheduled=False, reason="Unschedulable", message=words
+        2, phase="Pending", ready=False, scheduled=False, reason="Unschedulable", message=told
     )
     reason = why(
         at(
@@ -81,7 +82,8 @@ def test_a_host_that_does_not_fit_is_named_with_the_schedulers_words() -> None:
         NOW,
     )
     assert reason.code == "no_room"
-    assert reason.sentence == f"3 of 4 hosts ready, waiting for host 2: {words}"
+    assert told in reason.evidence[0]
+    assert reason.sentence == f"3 of 4 hosts ready, waiting for host 2: {words}."
 
 
 def test_with_several_slices_the_slice_is_named() -> None:

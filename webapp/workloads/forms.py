@@ -20,10 +20,10 @@ from webapp.workloads.actions.intent import default_cluster, usable_class
 from webapp.workloads.preview import Preview, preview
 
 PROVISIONING_LABELS = {
-    Provisioning.SPOT: "Spot: cheapest, may be taken away",
-    Provisioning.FLEX_START: "Flex-start: waits for capacity, up to 7 days",
-    Provisioning.ON_DEMAND: "On-demand: kept until you give it back",
-    Provisioning.RESERVATION: "Reservation: capacity that is already paid",
+    Provisioning.SPOT: "Spot",
+    Provisioning.FLEX_START: "Flex-start",
+    Provisioning.ON_DEMAND: "On-demand",
+    Provisioning.RESERVATION: "Reservation",
 }
 
 
@@ -46,7 +46,11 @@ class WorkloadForm(forms.Form):
         required=False,
         help_text="Only where two machine types form the same topology; it decides the number of hosts.",
     )
-    provisioning = forms.ChoiceField(label="Provisioning", required=False)
+    provisioning = forms.ChoiceField(
+        label="Provisioning",
+        required=False,
+        help_text="Spot is cheapest and may be taken away; flex-start waits for capacity.",
+    )
     reservation = forms.CharField(label="Reservation", required=False, max_length=80)
     slices = forms.IntegerField(label="Slices", initial=1)
     entrypoint = forms.CharField(
@@ -118,7 +122,7 @@ class WorkloadForm(forms.Form):
         )
         self._choices(
             "machine_type",
-            [("", "The one with the fewest hosts")],
+            [("", "Fewest hosts")],
             [(m.name, m.name) for g in CATALOG.generations.values() for m in g.machines],
         )
         self._choices(

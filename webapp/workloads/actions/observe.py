@@ -147,5 +147,5 @@ def _host(pod: SeenPod | None, known: dict[str, object], is_ending: bool) -> dic
         "ready": pod.is_up,
         "was_ready": pod.is_up or bool(known.get("was_ready")),
         "reason": pod.reason,
-        "message": pod.message,
+        "message": pod.short_message,
     }
