@@ -83,6 +83,14 @@ def test_the_preview_is_what_is_stored(browser: Client) -> None:
     assert Attempt.objects.get().manifest == shown
 
 
+def test_the_plan_brings_the_topologies_of_the_chosen_generation(browser: Client) -> None:
+    address = reverse("workloads:plan", args=["research"])
+    page = browser.post(address, {**FIELDS, "generation": "v5p", "topology": ""}).content.decode()
+    assert 'id="topologies" hx-swap-oob="true"' in page
+    assert '<option value="2x2x4">' in page
+    assert '<option value="16x16">' not in page
+
+
 def test_the_plan_changes_nothing(browser: Client) -> None:
     browser.post(reverse("workloads:plan", args=["research"]), FIELDS)
     assert Workload.objects.count() == CodeBundle.objects.count() == 0

@@ -42,7 +42,7 @@ def plan(request: PageRequest, team_slug: str) -> HttpResponse:
     team = access.get_or_404(request.user, "submit", Team.objects.all(), slug=team_slug)
     form = WorkloadForm(request.POST, request.FILES, team=team, user=request.user)
     form.is_valid()
-    return render(request, "workloads/_plan.html", _plan_context(form))
+    return render(request, "workloads/_plan.html", {**_plan_context(form), "is_update": True})
 
 
 @require_POST
