@@ -10,6 +10,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -137,6 +139,17 @@ class Product:
 
     def session(self, username: str = "dev") -> Session:
         return Session(self, username)
+
+
+@contextmanager
+def running(state: Path, *, max_hosts: int = 16) -> Iterator[Product]:
+    """The product, up; whatever happens, it is ended and nothing of it is left."""
+    product = Product(state, max_hosts)
+    product.start()
+    try:
+        yield product
+    finally:
+        product.stop()
 
 
 class Session:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from tests.product import Product
+from tests.product import Product, running
 
 CHROMIUM = os.environ.get("SLIPWAY_CHROMIUM") or shutil.which("chromium") or ""
 FLAGS = [
@@ -21,12 +21,8 @@ FLAGS = [
 
 @pytest.fixture(scope="session")
 def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
-    running = Product(tmp_path_factory.mktemp("var"))
-    running.start()
-    try:
-        yield running
-    finally:
-        running.stop()
+    with running(tmp_path_factory.mktemp("var")) as product:
+        yield product
 
 
 @pytest.fixture(scope="session")
@@ -36,9 +32,9 @@ def browser() -> Iterator[Browser]:
             pytest.fail("There is no chromium, and SLIPWAY_REQUIRE_BROWSER=1.")
         pytest.skip("There is no chromium. Install it: apt-get install chromium")
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield running
-        running.close()
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
 
 
 @pytest.fixture

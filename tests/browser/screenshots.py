@@ -10,7 +10,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.browser.conftest import CHROMIUM, FLAGS, sign_in
-from tests.product import Product
+from tests.product import Product, running
 
 OUT = Path(__file__).parents[2] / "docs" / "screenshots"
 WIDTHS, THEMES = (1440, 360), ("light", "dark")
@@ -111,23 +111,22 @@ def page_of_all() -> str:
 
 def main() -> None:
     OUT.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        sync_playwright() as playwright,
+        running(Path(folder) / "var", max_hosts=5) as product,
+    ):
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        product = Product(Path(folder) / "var", max_hosts=5)
-        product.start()
-        try:
-            shoot(browser, product, "sign-in", "/accounts/sign-in/")
-            shoot(browser, product, "list-empty", "/")
-            shoot(browser, product, "new-job", "/t/research/new/?template=jax-spmd")
-            shoot(browser, product, "new-job-errors", "/t/research/new/?template=jax-spmd", refuse)
-            shoot(browser, product, "classes", "/classes/")
-            shoot(browser, product, "class-edit", "/classes/v6e-16-thrifty/")
-            shoot(browser, product, "style-guide", "/ui/")
-            shoot(browser, product, "not-found", "/w/aaaaaaaa/")
-            waiting(browser, product)
-            example(browser, product)
-        finally:
-            product.stop()
+        shoot(browser, product, "sign-in", "/accounts/sign-in/")
+        shoot(browser, product, "list-empty", "/")
+        shoot(browser, product, "new-job", "/t/research/new/?template=jax-spmd")
+        shoot(browser, product, "new-job-errors", "/t/research/new/?template=jax-spmd", refuse)
+        shoot(browser, product, "classes", "/classes/")
+        shoot(browser, product, "class-edit", "/classes/v6e-16-thrifty/")
+        shoot(browser, product, "style-guide", "/ui/")
+        shoot(browser, product, "not-found", "/w/aaaaaaaa/")
+        waiting(browser, product)
+        example(browser, product)
     (OUT / "README.md").write_text(page_of_all())
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.product import Product
+from tests.product import Product, running
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -15,9 +15,5 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="module")
 def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
-    running = Product(tmp_path_factory.mktemp("var"))
-    running.start()
-    try:
-        yield running
-    finally:
-        running.stop()
+    with running(tmp_path_factory.mktemp("var")) as product:
+        yield product
