@@ -1,6 +1,6 @@
 """A certificate for loopback.
 
-Kubectl sends a token over TLS only, so a development cluster needs one too.
+kubectl sends a token over TLS only, so a development cluster needs one too.
 """
 
 from __future__ import annotations

@@ -8,10 +8,7 @@ use the store directly.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -26,11 +23,10 @@ from devcluster.errors import (
     NotFound,
     StoreError,
 )
-from devcluster.history import CHANGES_KEPT, Change, History
+from devcluster.history import CHANGES_KEPT, Change
+from devcluster.ledger import Ledger, Subscriber
 from devcluster.objects import FOREGROUND, Key, Object
-from devcluster.persistence import Persistence, Write
 from devcluster.resources import NAMESPACES, Resource, by_kind
-from devcluster.table import ObjectTable
 
 __all__ = [
     "AlreadyExists",
@@ -46,17 +42,7 @@ __all__ = [
 
 Objects = list[Object]  # named here: inside the class `list` is the method
 Changes = list[Change]
-Subscriber = Callable[[str, Resource, Object], None]
 INITIAL_NAMESPACES = ("default", "kube-system")
-
-
-@dataclass
-class _Batch:
-    """The changes of one call, so that they can be saved together or undone together."""
-
-    changes: list[tuple[Resource, Change]] = field(default_factory=list)
-    undo: list[tuple[Resource, Key, Object | None]] = field(default_factory=list)
-    revision_before: int = 0
 
 
 class Store:
@@ -67,41 +53,32 @@ class Store:
         now: Callable[[], datetime] = objects.utc_now,
         changes_kept: int = CHANGES_KEPT,
     ) -> None:
-        """`path` is the SQLite file (None.
+        """`path` is the SQLite file; None keeps everything in memory.
 
-        Memory only). Watch history starts anew with each process.
+        Watch history starts anew with each process.
         """
-        self._lock = threading.RLock()
         self._now = now
-        self._persistence = Persistence(path)
-        self._table = ObjectTable()
-        self._subscribers: list[Subscriber] = []
-        self._batch: _Batch | None = None
-        self._revision, rows = self._persistence.load()
-        for row in rows:
-            if row.body is not None:
-                self._table.load(row.storage, (row.namespace, row.name), row.body)
-        self._history = History(self._revision, changes_kept)
+        self._ledger = Ledger(path, changes_kept)
+        self._table = self._ledger.table
         for name in INITIAL_NAMESPACES:
             if self._table.get(NAMESPACES, ("", name)) is None:
                 self.create(NAMESPACES, {"metadata": {"name": name}})
 
     def close(self) -> None:
-        with self._lock:
-            self._persistence.close()
+        self._ledger.close()
 
     # Reading
 
     @property
     def revision(self) -> int:
-        return self._revision
+        return self._ledger.revision
 
     def now(self) -> datetime:
         return self._now()
 
     def get(self, res: Resource, namespace: str | None, name: str) -> Object:
         """A copy. NotFound when there is none."""
-        with self._lock:
+        with self._ledger.lock:
             return objects.copied(self._require(res, namespace, name))
 
     def list(
@@ -124,9 +101,9 @@ class Store:
 
         Stored objects never change in place.
         """
-        with self._lock:
+        with self._ledger.lock:
             found = self._table.rows(res, namespace)
-            revision = self._revision
+            revision = self._ledger.revision
         found.sort(key=lambda row: row[0])
         return [obj for _, obj in found], revision
 
@@ -135,8 +112,8 @@ class Store:
 
         Expired (410) when they are no longer kept.
         """
-        with self._lock:
-            return self._history.since(res.storage, revision)
+        with self._ledger.lock:
+            return self._ledger.history.since(res.storage, revision)
 
     def subscribe(self, fn: Subscriber) -> Callable[[], None]:
         """Call `fn(type, resource, object)` after each committed change, outside the lock; returns
@@ -144,12 +121,7 @@ class Store:
 
         `fn` must be quick (enqueue). It gets the stored object: read, don't write.
         """
-        self._subscribers = [*self._subscribers, fn]
-
-        def unsubscribe() -> None:
-            self._subscribers = [known for known in self._subscribers if known is not fn]
-
-        return unsubscribe
+        return self._ledger.subscribe(fn)
 
     # Writing
 
@@ -158,7 +130,7 @@ class Store:
         new = objects.copied(obj)
         objects.stamp_new(res, new, self._now())
         key = objects.key_of(res, new)
-        with self._operation():
+        with self._ledger.transaction():
             if res.namespaced:
                 self._check_namespace(res, key)
             if self._table.get(res, key) is not None:
@@ -170,7 +142,7 @@ class Store:
             if dry_run:
                 new["metadata"].pop("resourceVersion", None)
                 return new
-            self._put(res, key, new, "ADDED")
+            self._ledger.put(res, key, new, "ADDED")
             if self._table.is_orphan(new):
                 # Its owner is already gone (a create that raced with a delete): collected as the
                 # real one does.
@@ -184,7 +156,7 @@ class Store:
 
         Conflict when it names a stale resourceVersion or another uid.
         """
-        with self._operation():
+        with self._ledger.transaction():
             metadata = obj.get("metadata", {})
             current = self._require(res, metadata.get("namespace"), metadata.get("name", ""))
             self._check_preconditions(
@@ -202,12 +174,11 @@ class Store:
         *,
         subresource: str | None = None,
     ) -> Object:
-        """Let `fn` change a copy in place and store it; nothing is written, nobody told, when it
-        changed nothing.
+        """Let `fn` change a copy in place and store it; when it changed nothing, nobody is told.
 
-        With subresource "status" only the status is kept; with None everything `fn` changed, status included.
+        With subresource "status" only the status is kept; with None everything, status included.
         """
-        with self._operation():
+        with self._ledger.transaction():
             current = self._require(res, namespace, name)
             changed = objects.copied(current)
             fn(changed)
@@ -235,7 +206,7 @@ class Store:
         A bound pod waits for its kubelet, which calls again with grace_period=0. Returns the object
         as it last was.
         """
-        with self._operation():
+        with self._ledger.transaction():
             current = self._require(res, namespace, name)
             self._check_preconditions(res, current, uid, resource_version)
             if dry_run:
@@ -254,48 +225,13 @@ class Store:
                 marked["status"] = {**marked.get("status", {}), "phase": "Terminating"}
             if not objects.may_go(marked) or (res is NAMESPACES and self._table.contents(name)):
                 if marked != current:
-                    self._put(res, key, marked, "MODIFIED")
+                    self._ledger.put(res, key, marked, "MODIFIED")
                 self._end_dependents(res, marked)
             else:
                 marked = self._remove(res, key)
             return objects.copied(marked)
 
     # Inside a transaction
-
-    @contextmanager
-    def _operation(self) -> Iterator[None]:
-        with self._lock:
-            if self._batch is not None:  # a cascade inside a call
-                yield
-                return
-            batch = self._batch = _Batch(revision_before=self._revision)
-            try:
-                yield
-                self._commit(batch)
-            except BaseException:
-                self._roll_back(batch)
-                raise
-            finally:
-                self._batch = None
-        for res, change in batch.changes:
-            for subscriber in self._subscribers:
-                subscriber(change.type, res, change.obj)
-
-    def _commit(self, batch: _Batch) -> None:
-        if not batch.changes:
-            return
-        writes = []
-        for res, change in batch.changes:
-            body = None if change.type == "DELETED" else change.obj
-            writes.append(Write(res.storage, *objects.key_of(res, change.obj), body))
-        self._persistence.save(self._revision, writes)
-        for res, change in batch.changes:
-            self._history.add(res.storage, change)
-
-    def _roll_back(self, batch: _Batch) -> None:
-        for res, key, before in reversed(batch.undo):
-            self._table.set(res, key, before)
-        self._revision = batch.revision_before
 
     def _require(self, res: Resource, namespace: str | None, name: str) -> Object:
         found = self._table.get(res, ((namespace or "") if res.namespaced else "", name))
@@ -311,34 +247,16 @@ class Store:
         if merged == current or dry_run:
             return objects.copied(merged)
         key = objects.key_of(res, current)
-        self._put(res, key, merged, "MODIFIED")
+        self._ledger.put(res, key, merged, "MODIFIED")
         is_waiting = res is NAMESPACES and self._table.contents(key[1])
         if objects.is_deleting(merged) and objects.may_go(merged) and not is_waiting:
             merged = self._remove(res, key)
         return objects.copied(merged)
 
-    def _put(self, res: Resource, key: Key, obj: Object, change_type: str) -> None:
-        before = self._table.get(res, key)
-        self._revision += 1
-        obj["metadata"]["resourceVersion"] = str(self._revision)
-        self._record(res, key, before, Change(self._revision, change_type, obj, before))
-        self._table.set(res, key, obj)
-
     def _remove(self, res: Resource, key: Key) -> Object:
-        before = self._require(res, *key)
-        last: Object = {**before, "metadata": dict(before["metadata"])}
-        self._revision += 1
-        last["metadata"]["resourceVersion"] = str(self._revision)
-        self._record(res, key, before, Change(self._revision, "DELETED", last, before))
-        self._table.set(res, key, None)
+        last = self._ledger.remove(res, key, self._require(res, *key))
         self._after_removal(last)
         return last
-
-    def _record(self, res: Resource, key: Key, before: Object | None, change: Change) -> None:
-        if self._batch is None:
-            raise RuntimeError("a change outside a transaction")
-        self._batch.changes.append((res, change))
-        self._batch.undo.append((res, key, before))
 
     def _check_namespace(self, res: Resource, key: Key) -> None:
         namespace = self._table.get(NAMESPACES, ("", key[0]))
@@ -384,7 +302,7 @@ class Store:
             released = objects.copied(self._require(res, *key))
             owners = [o for o in objects.owners_of(released) if o["uid"] != owner_uid]
             released["metadata"]["ownerReferences"] = owners
-            self._put(res, key, released, "MODIFIED")
+            self._ledger.put(res, key, released, "MODIFIED")
 
     def _after_removal(self, gone: Object) -> None:
         """Collect what it owned; let go of owners and of a namespace that waited for it."""

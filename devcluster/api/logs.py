@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent import futures
 from dataclasses import dataclass
 from typing import Protocol
 
 from starlette.datastructures import QueryParams
 
-from devcluster.errors import BadRequest, StoreError
+from devcluster.errors import BadRequest
 from devcluster.objects import Object
 
 _QUEUED_CHUNKS = 64
@@ -92,10 +94,10 @@ async def stream(
     other.
     """
     loop = asyncio.get_running_loop()
-    queue: asyncio.Queue[bytes | StoreError | None] = asyncio.Queue(_QUEUED_CHUNKS)
+    queue: asyncio.Queue[bytes | Exception | None] = asyncio.Queue(_QUEUED_CHUNKS)
     is_over = threading.Event()
 
-    def hand_over(item: bytes | StoreError | None) -> None:
+    def hand_over(item: bytes | Exception | None) -> None:
         asyncio.run_coroutine_threadsafe(queue.put(item), loop).result()
 
     def pump() -> None:
@@ -103,18 +105,18 @@ async def stream(
             for chunk in open_log():
                 if is_over.is_set():
                     return
-                hand_over(chunk)
+                if chunk:
+                    hand_over(chunk)
             hand_over(None)
-        except StoreError as exc:
-            hand_over(exc)
-        except (RuntimeError, asyncio.CancelledError):
-            return  # the loop is gone: the server has stopped
+        except Exception as exc:  # noqa: BLE001 - whatever it is, the reader must not wait for ever
+            with contextlib.suppress(RuntimeError, futures.CancelledError):  # the server is gone
+                hand_over(exc)
 
     threading.Thread(target=pump, name="pod-log", daemon=True).start()
     left = limit_bytes
     try:
         while (item := await queue.get()) is not None:
-            if isinstance(item, StoreError):
+            if isinstance(item, Exception):
                 raise item
             if left is not None:
                 item, left = item[:left], left - len(item)

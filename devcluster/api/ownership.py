@@ -139,7 +139,7 @@ def _step(value: Any, step: str) -> Any:
 def matches_key(item: Any, wanted: dict[str, Any]) -> bool:
     """An item that leaves a key field out matches by the others.
 
-    Protocol TCP is nearly always left out.
+    A port's protocol is nearly always left out.
     """
     return all(item.get(key, value) == value for key, value in wanted.items())
 
