@@ -10,8 +10,8 @@ from slipway.diagnosis import Reason, why
 from slipway.lifecycle import TERMINAL, Outcome, Seen, Snapshot, State, Step, next_step
 from webapp.workloads.models.workload import STATE_CHOICES, Workload
 
-# Longer than one call to a cluster may take (3 s to connect, 8 s to answer), so that a slow worker is not overtaken; and
-# short, since a stop waits for it when a worker was killed.
+# Longer than one call to a cluster may take (3 s to connect, 8 s to answer), so that a slow worker is not
+# overtaken; and short, since a stop waits for it when a worker was killed.
 CLAIM_LEASE = timedelta(seconds=12)
 
 
