@@ -112,7 +112,7 @@ COMPUTECLASSES = Resource(
     "ComputeClass",
     False,
     True,
-    ("cc",),
+    ("cc", "ccs"),
     "computeclass",
     has_generation=True,
     custom=True,

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from devcluster.errors import Cause
+from devcluster.objects import json_copy
 from devcluster.schemas import cel_rules
 from devcluster.schemas.model import ABSENT, Field, Struct, Type, structs
 
@@ -87,7 +88,7 @@ class _Walk:
                 continue
             at = f"{path}.{key}" if path else key
             if known.default is not ABSENT:
-                kept[key] = known.default
+                kept[key] = json_copy(known.default)
             elif known.required:
                 self.wrong(at, "Required value", "FieldValueRequired")
         if not self.found.causes:
