@@ -73,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _serve(chosen: argparse.Namespace) -> int:
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s %(message)s", level="INFO")
+    logging.getLogger("httpx").setLevel("WARNING")  # else a line for every proxied request
     if chosen.max_hosts < 1:
         raise CannotServe(f"--max-hosts {chosen.max_hosts} leaves no host. Choose 1 or more.")
     state_dir: Path = chosen.state_dir.absolute()
