@@ -103,12 +103,17 @@ class ApiServer:
 
     def stop(self, timeout: float = 10) -> None:
         """End the watches, let requests finish for a moment, leave. Safe to call twice."""
-        if self._server is None or self._thread is None:
+        server, thread, hub = self._server, self._thread, self._api.hub
+        if server is None or thread is None:
             return
-        if self._api.hub is not None:
-            self._api.hub.close_from_outside()
-        self._server.should_exit = True
-        self._thread.join(timeout)
+        if hub is not None:
+            hub.close_from_outside()
+        server.should_exit = True
+        deadline = time.monotonic() + timeout
+        while thread.is_alive() and time.monotonic() < deadline:
+            if hub is not None:
+                hub.on_loop(lambda: _drop_idle(server))
+            thread.join(0.05)
         self._server = None
 
     def kubeconfig(self) -> str:
@@ -135,6 +140,14 @@ class ApiServer:
     def write_kubeconfig(self, path: Path) -> None:
         """Atomically, mode 0600: it holds the administrator's token."""
         write_private(path, self.kubeconfig().encode())
+
+
+def _drop_idle(server: uvicorn.Server) -> None:
+    """Cut connections between two requests: over TLS a polite close waits for a peer that may sleep."""
+    for connection in list(server.server_state.connections):
+        cycle = getattr(connection, "cycle", ...)
+        if cycle is None or getattr(cycle, "response_complete", False):
+            connection.transport.abort()
 
 
 def _bind(host: str, port: int) -> socket.socket:

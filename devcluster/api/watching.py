@@ -55,8 +55,12 @@ class Hub:
 
     def close_from_outside(self) -> None:
         """`close`, from another thread."""
+        self.on_loop(self.close)
+
+    def on_loop(self, fn: Callable[[], None]) -> None:
+        """Run `fn` on the server's loop soon; not at all when that has ended."""
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self.close)
+            self._loop.call_soon_threadsafe(fn)
 
     def close(self) -> None:
         """End every watch, so that the server can stop."""

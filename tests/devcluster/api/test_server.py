@@ -45,6 +45,18 @@ def test_it_starts_within_half_a_second_and_stops_while_a_watch_is_open(store: S
     assert not follower.is_alive()
 
 
+def test_a_client_that_sleeps_with_its_connection_open_does_not_hold_up_the_stop(
+    store: Store,
+) -> None:
+    server = ApiServer(store, None)
+    server.start()
+    with client(server, server.token) as http:
+        assert http.get("/version/").status_code == 200
+        began = time.monotonic()
+        server.stop()
+        assert time.monotonic() - began < 1
+
+
 def test_a_taken_port_is_said_in_one_line(store: Store) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
