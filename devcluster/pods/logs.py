@@ -47,7 +47,10 @@ def read(
     since: int | None,
     is_live: Callable[[], bool],
 ) -> Iterator[bytes]:
-    """The log in pieces, empty ones while it is silent. Lines carry no time here: `since` (seconds ago) gives all or nothing."""
+    """The log in pieces, empty ones while it is silent.
+
+    Lines carry no time here: `since` (seconds ago) gives all or nothing.
+    """
     if not path.exists():
         return
     if since is not None and path.stat().st_mtime < time.time() - since and not follow:
