@@ -3,8 +3,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const view = document.querySelector("[data-log]");
   if (!view) return;
   const follow = document.querySelector("[data-log-follow]");
-  const find = document.querySelector("[data-log-find]");
-  follow.hidden = find.hidden = false;
+  follow.hidden = false;
   const style = new Set();
   let next = Number(view.dataset.next);
   let ended = Boolean(view.dataset.end);
@@ -50,16 +49,14 @@ document.addEventListener("DOMContentLoaded", () => {
     follow.setAttribute("aria-pressed", String(!isFollowing()));
     toEnd();
   });
-  // Scrolling up is the wish to read: do not pull the reader down again.
-  view.addEventListener("wheel", (event) => {
-    if (event.deltaY < 0) follow.setAttribute("aria-pressed", "false");
+  // Scrolling up is the wish to read: do not pull the reader down again. Back at the end, follow again.
+  let was = 0;
+  view.addEventListener("scroll", () => {
+    const isAtEnd = view.scrollHeight - view.scrollTop - view.clientHeight < 4;
+    if (isAtEnd) follow.setAttribute("aria-pressed", "true");
+    else if (view.scrollTop < was) follow.setAttribute("aria-pressed", "false");
+    was = view.scrollTop;
   }, { passive: true });
-  find.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || !find.value) return;
-    event.preventDefault();
-    follow.setAttribute("aria-pressed", "false");
-    window.find(find.value, false, event.shiftKey, true);
-  });
   document.body.addEventListener("htmx:sseMessage", (event) => {
     if (event.detail.type === "log") fetchMore();
   });

@@ -18,11 +18,15 @@ TOKENS = (
     "ink",
     "ink-soft",
     "accent",
+    "accent-soft",
+    "copper",
+    "bar",
     "good",
     "busy",
     "warn",
     "bad",
     "idle",
+    "done",
 )
 
 
