@@ -10,7 +10,9 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Callable, Mapping
+from typing import Any
 
+from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -88,24 +90,11 @@ def _apply(attempt: Attempt, kube: KubeGateway, renew: Callable[[], None]) -> bo
     """Create the RayJob and what it needs. Our intent is stored before the first call."""
     if not actions.applying(attempt.pk):
         return True
-    workload = attempt.workload
-    spec = workload.as_class_spec()
-    target = target_for(
-        team=workload.team,
-        owner=workload.owner.username,
-        cluster=workload.cluster,
-        uid=workload.uid,
-        attempt=attempt.number,
-    )
-    companions = companions_for(
-        plan(workload.as_request(), spec, CATALOG),
-        target,
-        token=ray_token(attempt.object_name),
-        code_zip=bytes(workload.code.data) if workload.code else None,
-    )
+    spec, code = attempt.workload.as_class_spec(), attempt.workload.code
+    companions = _companions(attempt, bytes(code.data) if code else None)
     try:
         renew()
-        kube.ensure_namespace(attempt.namespace, {INSTANCE_LABEL: target.instance})
+        kube.ensure_namespace(attempt.namespace, {INSTANCE_LABEL: settings.INSTANCE})
         if spec is not None:
             kube.apply(compute_class_manifest(spec, CATALOG))
         for companion in companions:
@@ -124,6 +113,22 @@ def _apply(attempt: Attempt, kube: KubeGateway, renew: Callable[[], None]) -> bo
         return True
     actions.applied(attempt.pk, uid=created["metadata"]["uid"])
     return True
+
+
+def _companions(attempt: Attempt, code_zip: bytes | None) -> list[dict[str, Any]]:
+    workload = attempt.workload
+    return companions_for(
+        plan(workload.as_request(), workload.as_class_spec(), CATALOG),
+        target_for(
+            team=workload.team,
+            owner=workload.owner.username,
+            cluster=workload.cluster,
+            uid=workload.uid,
+            attempt=attempt.number,
+        ),
+        token=ray_token(attempt.object_name),
+        code_zip=code_zip,
+    )
 
 
 def _own(kube: KubeGateway, companion: Mapping[str, object], job: Mapping[str, object]) -> None:
@@ -153,8 +158,12 @@ OURS = ("RayJob", "RayCluster", "ConfigMap", "Secret", "Pod")
 def _remove(attempt: Attempt, kube: KubeGateway, renew: Callable[[], None]) -> bool:
     """Delete what is there, and look whether all is gone."""
     ours = _labels(attempt)
-    kube.delete("RayJob", attempt.namespace, attempt.object_name, owner_labels=ours)
-    if kube.get_ours("RayJob", attempt.namespace, attempt.object_name, ours) is None:
+    job = "RayJob", attempt.namespace, attempt.object_name
+    if kube.get_ours(*job, ours) is not None:
+        put_token_back(attempt, kube)
+        renew()
+        kube.delete(*job, owner_labels=ours)
+    if kube.get_ours(*job, ours) is None:
         # Only now: KubeRay needs the token to stop the job, and without it keeps the RayJob for ever.
         for kind, suffix in (("ConfigMap", "-code"), ("Secret", "-auth")):
             renew()
@@ -164,6 +173,16 @@ def _remove(attempt: Attempt, kube: KubeGateway, renew: Callable[[], None]) -> b
     renew()
     actions.close(attempt.pk)
     return False
+
+
+def put_token_back(attempt: Attempt, kube: KubeGateway) -> None:
+    """Before a RayJob is deleted: KubeRay cannot end it without its token, and would keep it for ever.
+
+    The token is missing when a driver slept between two calls, and made the RayJob after another had removed the rest.
+    """
+    [secret] = _companions(attempt, code_zip=None)
+    if kube.get("Secret", attempt.namespace, secret["metadata"]["name"]) is None:
+        kube.ensure(secret, owner_labels=_labels(attempt))
 
 
 def _is_gone(attempt: Attempt, kube: KubeGateway) -> bool:

@@ -13,6 +13,7 @@ from slipway.naming import ATTEMPT_LABEL, INSTANCE_LABEL, WORKLOAD_LABEL
 from webapp.clusters.models import Cluster
 from webapp.workloads.models import Attempt
 from workers.connections import kube_for
+from workers.drive import put_token_back
 from workers.gateways.errors import GatewayError
 from workers.gateways.kube import KubeGateway, Object
 
@@ -44,6 +45,8 @@ def remove_leftovers(kube: KubeGateway) -> None:
             elif attempt.ended_at is not None and _may_go(kube, kind, attempt):
                 log.warning("%s %s outlived its attempt; deleting it.", kind, name)
                 ours = {INSTANCE_LABEL: settings.INSTANCE}
+                if kind == "RayJob":
+                    put_token_back(attempt, kube)
                 kube.delete(kind, metadata["namespace"], metadata["name"], owner_labels=ours)
 
 
